@@ -82,15 +82,16 @@ async function find(
     closed.readAhead(path);
   }
   const bases = await basesOf(folders, realOf);
-  const found = isAbsolute(wanted)
+  const spelt = isAbsolute(wanted)
     ? await findAbsolute(wanted, folders, ways)
     : await findBelow(wanted, bases, names, ways);
-  if (found === undefined) throw await missing(wanted, folders, names);
+  if (spelt === undefined) throw await missing(wanted, folders, names);
   const base = bases
-    .filter((candidate) => isBelow(latin1(found), latin1(candidate.path)))
+    .filter((candidate) => isBelow(latin1(spelt), latin1(candidate.path)))
     .sort((a, b) => b.path.length - a.path.length)[0];
   // The error is the same as for a missing file, so it does not reveal files outside the media folders.
   if (base === undefined) throw notBelow(wanted);
+  const found = typeof spelt === "string" ? await asStored(spelt, base.path, names) : spelt;
   if (readable(found).split(sep).includes(uploadsFolder))
     throw launchFailed("uploading", "this file is being uploaded: it plays when the upload is finished");
   if (await closed.isClosed(found))
@@ -310,6 +311,30 @@ async function resolvedLoosely(
     path = join(path, found);
   }
   return resolved(path);
+}
+
+/**
+ * The path below `base` in the spelling of its folders. FAT, exFAT and many network shares find a file by other capitals
+ * too. Its position, its history and its saves belong to the stored spelling.
+ */
+export async function asStored(
+  path: string,
+  base: string,
+  names: Names,
+  isThere: (path: string) => Promise<boolean> = (at) => lstat(at).then(Boolean, () => false),
+): Promise<string> {
+  // Most file systems tell capitals apart, and need no list of their folders, which takes long.
+  const other = basename(path).replace(/[a-z]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
+  if (other === basename(path) || !(await isThere(join(dirname(path), other)))) return path;
+  let stored = base;
+  for (const segment of relative(base, path).split(sep)) {
+    const entries = await names(stored);
+    const isSame = (entry: string) => entry.toLowerCase() === segment.toLowerCase();
+    stored = join(stored, entries.includes(segment) ? segment : (entries.find(isSame) ?? segment));
+  }
+  return stored;
 }
 
 function unified(name: string): string {

@@ -155,7 +155,9 @@ function pathOf(listed: string, list: string): string | undefined {
  */
 async function bytesOf(path: string): Promise<Uint8Array> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-  if (!(await file.stat()).isFile() || (await realpath(`/proc/self/fd/${file.fd}`)) !== path)
+  // The kernel names a file on FAT by the spelling by which it was opened first.
+  const opened = await realpath(`/proc/self/fd/${file.fd}`);
+  if (!(await file.stat()).isFile() || opened.toLowerCase() !== path.toLowerCase())
     throw failed(`${path} is no plain file, or was replaced while it was read`);
   const bytes = new Uint8Array(playlistBytesMax);
   const { bytesRead } = await file.read(bytes, 0, playlistBytesMax, 0);

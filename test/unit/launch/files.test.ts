@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { LauncherConfig } from "../../../src/config/launcher-settings.ts";
 import { availableLaunchers, chooseLauncher } from "../../../src/launch/launchers.ts";
-import { createNames, findMediaFile, type MediaFile } from "../../../src/launch/media-file.ts";
+import { asStored, createNames, findMediaFile, type MediaFile } from "../../../src/launch/media-file.ts";
 import { launcher } from "../../helpers/launcher-config.ts";
 import { mostInOneTurn } from "../../helpers/turns.ts";
 
@@ -67,6 +67,27 @@ test("names differ in capitals, and accents stand apart, on other machines; the 
   for (const wanted of ["Audio/pokemon.wav", "audio/../../two/snes/game.sfc"])
     await expect(named(wanted)).rejects.toThrow();
   await expect(named("https://example.com/a.mp3")).rejects.toThrow("is an address and no file");
+});
+
+test("a file system that ignores capitals gives a file one path, however a card spells it", async () => {
+  const folders: Readonly<Record<string, readonly string[]>> = {
+    "/stick": ["SNES", "Audio"],
+    "/stick/SNES": ["Sub"],
+    "/stick/SNES/Sub": ["Game.sfc", "Game.sav"],
+  };
+  const listed: string[] = [];
+  const list = async (at: string) => {
+    listed.push(at);
+    return folders[at] ?? [];
+  };
+  const stored = (path: string) => asStored(path, "/stick", createNames(list), async () => true);
+  for (const spelling of ["SNES/Sub/Game.sfc", "snes/SUB/gAME.sfc", "SNES/Sub/GAME.SFC"])
+    expect(await stored(`/stick/${spelling}`)).toBe("/stick/SNES/Sub/Game.sfc");
+  // FAT also knows a file by a short name, which no folder lists.
+  expect(await stored("/stick/snes/sub/GAMESF~1.SAV")).toBe("/stick/SNES/Sub/GAMESF~1.SAV");
+  listed.length = 0;
+  const asIs = await asStored("/disk/snes/Game.sfc", "/disk", createNames(list), async () => false);
+  expect([asIs, listed]).toEqual(["/disk/snes/Game.sfc", []]);
 });
 
 test("a no-break space that a phone put into a path found nothing, and nobody saw why", async () => {
