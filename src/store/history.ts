@@ -9,6 +9,7 @@ import { rfc3339 } from "../core/clock.ts";
 import { historyPageCharsMax, historyRowsMax } from "../core/limits.ts";
 import type { LaunchEntry } from "../core/playback.ts";
 import type { LaunchFinished, TappedCard } from "../core/shapes.ts";
+import { normalizeUid } from "../core/token.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 
 export interface LaunchRow {
@@ -23,14 +24,17 @@ export interface LaunchRow {
 
 export type History = ReturnType<typeof createHistory>;
 
+// As `normalizeUid`: a phone, a reader and a person write the UID of one card differently.
+const uidKey = "lower(replace(replace(uid, ' ', ''), ':', ''))";
+
 const sql = {
   insert: `INSERT INTO history (id, time_ms, type, uid, text, data, reader_id, script)
            VALUES ($id, $timeMs, $type, $uid, $text, $data, $readerId, $script)`,
   finish: "UPDATE history SET success = $success, error = $error, reason = $reason WHERE id = $id",
   list: `SELECT id, time_ms AS timeMs, type, uid, text, data, reader_id AS readerId, script, success, error, reason
-         FROM history WHERE time_ms < $beforeMs AND id < $belowId AND ($uid = '' OR uid = $uid) ORDER BY id DESC LIMIT $limit`,
+         FROM history WHERE time_ms < $beforeMs AND id < $belowId AND ($uid = '' OR ${uidKey} = $uid) ORDER BY id DESC LIMIT $limit`,
   // Only the texts of the newest launches are read.
-  cards: `WITH newest AS (SELECT max(id) AS id, count(*) AS taps FROM history WHERE uid <> '' GROUP BY uid
+  cards: `WITH newest AS (SELECT max(id) AS id, count(*) AS taps FROM history WHERE uid <> '' GROUP BY ${uidKey}
                           ORDER BY max(id) DESC LIMIT $limit)
           SELECT uid, text, script, time_ms AS timeMs, taps FROM newest JOIN history USING (id) ORDER BY id DESC`,
   lastId: "SELECT max(id) AS id FROM history",
@@ -130,7 +134,9 @@ export function createHistory(
      */
     page({ limit, beforeMs = idMax, belowId = idMax, uid = "" }: PageParams) {
       flush();
-      const { rows, hasMore } = ask(() => readPage(list, { limit, beforeMs, belowId, uid }));
+      const { rows, hasMore } = ask(() =>
+        readPage(list, { limit, beforeMs, belowId, uid: normalizeUid(uid) }),
+      );
       const entries: readonly LaunchEntry[] = rows.map((row) => entryOf(row, running.has(row.id)));
       const nextId = hasMore ? rows.at(-1)?.id : undefined;
       return { entries, nextId };

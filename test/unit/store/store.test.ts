@@ -122,6 +122,22 @@ test("the cards of the history are those of its launches with a UID, each once, 
   expect(history.cards(5).length).toBeLessThan(3);
 });
 
+test("one card is one, however a phone, a reader and a person write its UID", async () => {
+  const { history } = open(await newFolder());
+  for (const uid of ["04:AA:BB:CC", "04 aa bb cc", "04aabbcc", "04AABBCD"])
+    history.finish(history.open({ ...row(uid, 1), uid }));
+  expect(history.cards(5).map(({ uid, taps }) => [uid, taps])).toEqual([
+    ["04AABBCD", 1],
+    ["04aabbcc", 3],
+  ]);
+  for (const uid of ["04aabbcc", "04:AA:BB:CC"])
+    expect(history.page({ limit: 5, uid }).entries.map((entry) => entry.uid)).toEqual([
+      "04aabbcc",
+      "04 aa bb cc",
+      "04:AA:BB:CC",
+    ]);
+});
+
 test("launches of one millisecond, and those before a clock was set back, were missing on the next page", async () => {
   const { history } = open(await newFolder());
   for (const [text, ms] of [
