@@ -61,12 +61,14 @@ function write(line: JobLine): void {
 
 /** Updates the index. `tell` may throw to end the update. */
 export function runJob(job: IndexJob, tell: (line: JobLine) => void): void {
-  const { path, systems } = job;
-  const asked = new Set(systems);
+  const { path } = job;
   const found = new ScanResult();
   const old = openSound(path);
+  // Without an old index, the other systems have nothing to be taken over from.
+  const systems = old === undefined ? [] : job.systems;
+  const asked = new Set(systems);
   try {
-    walkAll(job, found, old, tell);
+    walkAll({ ...job, systems }, found, old, tell);
     if (old !== undefined && isUnchanged(old, found, asked)) {
       tell({ kind: "done", files: old.count, changed: false, songs: found.songs });
       return;

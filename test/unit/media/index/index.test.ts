@@ -348,6 +348,18 @@ describe("a run", () => {
     expect(runHere(job).at(-1)).toEqual({ kind: "done", files: 2, changed: true, songs: 0 });
   });
 
+  test.each([
+    ["gone", undefined],
+    ["damaged", "this is not an index"],
+  ])("for one system leaves no other one out, if the index is %s", async (_, text) => {
+    await using trial = await mediaTrial();
+    makeFiles(trial.root, ["SNES/a.sfc", "NES/b.nes"]);
+    mkdirSync(trial.data);
+    if (text !== undefined) writeFileSync(indexPath(trial.data), text);
+    runHere({ path: indexPath(trial.data), folders: { roots: [trial.root], own: [] }, systems: ["NES"] });
+    expect(contentOf(trial.data)).toEqual(["SNES/a.sfc", "NES/b.nes"]);
+  });
+
   test("after random changes gives what a fresh one gives", () => {
     const path = fc
       .tuple(
