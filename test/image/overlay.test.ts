@@ -623,65 +623,71 @@ test.skipIf(process.getuid?.() !== 0)(
     }),
 );
 
+/**
+ * The lines that a script prints in a network of its own. Its function `address EVENT INTERFACE [NAME=VALUE...]` calls the
+ * image's script of DHCP, which finds BusyBox's `ip`, as on the image.
+ */
+const inNetwork = (script: readonly string[]): Promise<readonly string[]> =>
+  inRoot(async (folder) => {
+    await copyFile(join(overlay, "usr/lib/tapdeck/address"), join(folder, "usr/lib/tapdeck/address"));
+    const lines = [
+      "mount -t sysfs sysfs /sys", // It shows the interfaces of this network.
+      `cd '${folder}'`,
+      'address() { event=$1 name=$2; shift 2; env "interface=$name" "$@" chroot . /usr/lib/tapdeck/address "$event"; }',
+      ...script,
+    ];
+    const said = await run(["unshare", "--net", "--mount", "sh", "-e", "-c", lines.join("\n")]);
+    return said.split("\n").slice(0, -1);
+  });
+
 test.skipIf(process.getuid?.() !== 0)(
   "a cable that was pulled out took the way of the Wi-Fi to other networks with it",
-  () =>
-    inRoot(async (folder) => {
-      await mkdir(join(folder, "etc/init.d"), { recursive: true });
-      await copyFile(join(overlay, "usr/lib/tapdeck/address"), join(folder, "usr/lib/tapdeck/address"));
-      const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
-      const ofRoutes = lines.filter((line) => line.includes("ignore_routes_with_linkdown"));
-      const script = [
-        "ip link set lo up",
-        // The other ends of the cables are the routers.
-        "for one in wlan0 eth0; do ip link add $one type veth peer name router-$one; ip link set router-$one up; done",
-        ...ofRoutes.map((line) => `sysctl -q -w '${line.replaceAll(" ", "")}'`),
-        "way() { ip route get 192.0.2.1 2>&1 | sed -n 's/.* via \\([0-9.]*\\) dev \\([a-z0-9]*\\).*/\\1 \\2/p'; }",
-        `address() { env interface=$2 ip=$3.5 mask=24 router=$3.1 chroot '${folder}' /usr/lib/tapdeck/address $1; }`,
-        "address deconfig wlan0 10.1.0; address bound wlan0 10.1.0; way",
-        "address deconfig eth0 10.2.0; address bound eth0 10.2.0; way",
-        "address renew wlan0 10.1.0; way",
-        "ip link set router-eth0 down",
-        'until [ "$(cat /sys/class/net/eth0/carrier)" = 0 ]; do sleep 0.1; done; way',
-        "ip link set router-eth0 up",
-        'until [ "$(cat /sys/class/net/eth0/carrier)" = 1 ]; do sleep 0.1; done; way',
-        "address deconfig eth0 10.2.0; way",
-      ];
-      const command = [
-        ...["unshare", "--net", "--mount", "sh", "-e", "-c"],
-        `mount -t sysfs sysfs /sys\n${script.join("\n")}`,
-      ];
-      const wifi = "10.1.0.1 wlan0";
-      const cable = "10.2.0.1 eth0";
-      expect((await run(command)).trim().split("\n")).toEqual([wifi, cable, cable, wifi, cable, wifi]);
-    }),
+  async () => {
+    const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
+    const ofRoutes = lines.filter((line) => line.includes("ignore_routes_with_linkdown"));
+    const ways = await inNetwork([
+      "ip link set lo up",
+      // The other ends of the cables are the routers.
+      "for one in wlan0 eth0; do ip link add $one type veth peer name router-$one; ip link set router-$one up; done",
+      ...ofRoutes.map((line) => `sysctl -q -w '${line.replaceAll(" ", "")}'`),
+      "way() { ip route get 192.0.2.1 2>&1 | sed -n 's/.* via \\([0-9.]*\\) dev \\([a-z0-9]*\\).*/\\1 \\2/p'; }",
+      "lease() { address $1 $2 ip=$3.5 mask=24 router=$3.1; }",
+      "lease deconfig wlan0 10.1.0; lease bound wlan0 10.1.0; way",
+      "lease deconfig eth0 10.2.0; lease bound eth0 10.2.0; way",
+      "lease renew wlan0 10.1.0; way",
+      "ip link set router-eth0 down",
+      'until [ "$(cat /sys/class/net/eth0/carrier)" = 0 ]; do sleep 0.1; done; way',
+      "ip link set router-eth0 up",
+      'until [ "$(cat /sys/class/net/eth0/carrier)" = 1 ]; do sleep 0.1; done; way',
+      "lease deconfig eth0 10.2.0; way",
+    ]);
+    const wifi = "10.1.0.1 wlan0";
+    const cable = "10.2.0.1 eth0";
+    expect(ways).toEqual([wifi, cable, cable, wifi, cable, wifi]);
+  },
 );
 
 test.skipIf(process.getuid?.() !== 0)(
   "a network that names no name server took those of the other network away",
-  () =>
-    inRoot(async (folder) => {
-      await copyFile(join(overlay, "usr/lib/tapdeck/address"), join(folder, "usr/lib/tapdeck/address"));
-      const script = [
-        "ip link add wlan0 type veth peer name eth0",
-        `address() { env interface=$2 ip=$3 dns="$4" chroot '${folder}' /usr/lib/tapdeck/address $1; }`,
-        `shown() { cat '${folder}/run/resolv.conf' | tr '\\n' ' '; echo; }`,
-        "address bound wlan0 10.1.0.5 '10.1.0.1 10.1.0.2'; shown",
-        "address bound eth0 10.2.0.5 ''; shown",
-        "address renew eth0 10.2.0.5 10.2.0.1; shown",
-        "address renew wlan0 10.1.0.5 10.1.0.1; shown",
-        "address deconfig eth0 '' ''; shown",
-      ];
-      const said = await run(["unshare", "--net", "sh", "-e", "-c", script.join("\n")]);
-      const servers = (...all: readonly string[]) => all.map((one) => `nameserver ${one} `).join("");
-      expect(said.split("\n").slice(0, -1)).toEqual([
-        servers("10.1.0.1", "10.1.0.2"),
-        servers("10.1.0.1", "10.1.0.2"),
-        servers("10.2.0.1", "10.1.0.1", "10.1.0.2"),
-        servers("10.2.0.1", "10.1.0.1"),
-        servers("10.1.0.1"),
-      ]);
-    }),
+  async () => {
+    const said = await inNetwork([
+      "ip link add wlan0 type veth peer name eth0",
+      "shown() { tr '\\n' ' ' <run/resolv.conf; echo; }",
+      "address bound wlan0 ip=10.1.0.5 dns='10.1.0.1 10.1.0.2'; shown",
+      "address bound eth0 ip=10.2.0.5; shown",
+      "address renew eth0 ip=10.2.0.5 dns=10.2.0.1; shown",
+      "address renew wlan0 ip=10.1.0.5 dns=10.1.0.1; shown",
+      "address deconfig eth0; shown",
+    ]);
+    const servers = (...all: readonly string[]) => all.map((one) => `nameserver ${one} `).join("");
+    expect(said).toEqual([
+      servers("10.1.0.1", "10.1.0.2"),
+      servers("10.1.0.1", "10.1.0.2"),
+      servers("10.2.0.1", "10.1.0.1", "10.1.0.2"),
+      servers("10.2.0.1", "10.1.0.1"),
+      servers("10.1.0.1"),
+    ]);
+  },
 );
 
 test.skipIf(process.getuid?.() !== 0)(
