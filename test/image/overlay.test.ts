@@ -691,6 +691,22 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
+  "a lease that began, was renewed or ended took the addresses of IPv6 with it",
+  async () => {
+    const said = await inNetwork([
+      "ip link add wlan0 type veth peer name eth0",
+      "ip link set wlan0 up; ip addr add fd00::5/64 dev wlan0",
+      "shown() { ip -o addr show dev wlan0 | sed -n 's/.* inet6* \\([0-9a-f.:]*\\).* global .*/\\1/p' | sort | tr '\\n' ' '; echo; }",
+      "address deconfig wlan0; shown",
+      "address bound wlan0 ip=10.1.0.5; shown",
+      "address renew wlan0 ip=10.1.0.6; shown",
+      "address deconfig wlan0; shown",
+    ]);
+    expect(said).toEqual(["fd00::5 ", "10.1.0.5 fd00::5 ", "10.1.0.6 fd00::5 ", "fd00::5 "]);
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
   "with a cable and the Wi-Fi in one network, a phone did not reach one of the two addresses",
   async () => {
     const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
