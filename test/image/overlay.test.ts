@@ -707,6 +707,21 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
+  "the second of two cables took the way of the first with it when its lease ended",
+  async () => {
+    const ways = await inNetwork([
+      "for one in eth0 usb0; do ip link add $one type veth peer name router-$one; ip link set router-$one up; done",
+      "way() { ip route get 192.0.2.1 2>&1 | sed -n 's/.* via \\([0-9.]*\\) dev \\([a-z0-9]*\\).*/\\1 \\2/p'; }",
+      "lease() { address $1 $2 ip=$3.5 mask=24 router=$3.1; }",
+      "lease deconfig eth0 10.1.0; lease bound eth0 10.1.0; way",
+      "lease deconfig usb0 10.2.0; lease bound usb0 10.2.0; way",
+      "lease deconfig usb0 10.2.0; way",
+    ]);
+    expect(ways).toEqual(["10.1.0.1 eth0", "10.1.0.1 eth0", "10.1.0.1 eth0"]);
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
   "with a cable and the Wi-Fi in one network, a phone did not reach one of the two addresses",
   async () => {
     const lines = (await text("overlay/etc/sysctl.d/50-tapdeck.conf")).split("\n");
