@@ -707,6 +707,24 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
+  "a renewed lease of the same address took the address away for a moment, with the routes through it",
+  async () => {
+    const said = await inNetwork([
+      "ip link add eth0 type veth peer name router-eth0; ip link set router-eth0 up",
+      "lease() { address $1 eth0 ip=10.1.0.$2 mask=24 router=$3; }",
+      "shown() { ip route show dev eth0 | sed -n 's/.*via \\([0-9.]*\\).*/\\1/p' | tr '\\n' ' '; echo; }",
+      "address deconfig eth0; lease bound 5 10.1.0.1; ip route add 203.0.113.0/24 via 10.1.0.9; shown",
+      "lease renew 5 10.1.0.1; shown",
+      "lease renew 5 10.1.0.2; shown",
+      "lease renew 5 ''; shown",
+      "lease renew 50 10.1.0.1; shown; ip -4 -o addr show dev eth0 | wc -l",
+    ]);
+    const [both, extra] = ["10.1.0.1 10.1.0.9 ", "10.1.0.9 "];
+    expect(said).toEqual([both, both, "10.1.0.2 10.1.0.9 ", extra, "10.1.0.1 ", "1"]);
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
   "the second of two cables took the way of the first with it when its lease ended",
   async () => {
     const ways = await inNetwork([
