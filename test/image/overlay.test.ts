@@ -725,6 +725,18 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
+  "a network whose router is outside of its range got neither a route nor name servers",
+  async () => {
+    const said = await inNetwork([
+      "ip link add eth0 type veth peer name router-eth0; ip link set router-eth0 up",
+      "address deconfig eth0; address bound eth0 ip=10.1.0.5 mask=32 router=10.9.0.1 dns=10.9.0.1",
+      "ip route get 192.0.2.1 | grep -o 'via [0-9.]*'; cat run/resolv.conf",
+    ]);
+    expect(said).toEqual(["via 10.9.0.1", "nameserver 10.9.0.1"]);
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
   "the second of two cables took the way of the first with it when its lease ended",
   async () => {
     const ways = await inNetwork([
