@@ -28,19 +28,46 @@ case $method in
     echo "   variant       $(cat "/answers$path/\${2#string:}")"
     ;;
   *.GetManagedObjects) cat /answers/bluealsa 2>/dev/null ;;
-  *.Pair) [ ! -e /answers/refusal ] || { cat /answers/refusal >&2; exit 1; } ;;
+  *.Pair)
+    : >/run/pairing
+    [ ! -e /answers/request ] || until [ -e /run/answered ]; do sleep 0.05; done
+    [ ! -e /answers/refusal ] || { cat /answers/refusal >&2; exit 1; }
+    ;;
   *.RemoveDevice) rm -rf "/answers\${1#objpath:}" /data/state/bluetooth/*/*/info ;;
 esac`,
   // The socket of the bus exists as soon as its daemon is started. No process has the number of the pid file.
   "bin/start-stop-daemon": `echo "started $*" >>/run/done; case "$*" in *dbus-daemon*) nc_socket ;; esac; case "$*" in *"-p "*) echo 9999999 >"$(echo "$*" | sed 's/.*-p \\([^ ]*\\).*/\\1/')" ;; esac`,
   "bin/nc_socket": "cp -a /socket /run/bluetooth-bus/socket",
-  // The socket appears a moment later, as that of an agent does.
+  // It first says that it sees each call from now on. The calls come from the stub of bluetoothctl.
+  "bin/dbus-monitor": `mkfifo /run/calls
+echo "signal time=1.0 sender=org.freedesktop.DBus -> destination=:1.1 serial=4 path=/org/freedesktop/DBus; interface=org.freedesktop.DBus; member=NameLost"
+echo '   string ":1.1"'
+exec cat <>/run/calls`,
+  // As the real one does, it ignores a word that comes before a request, and prints the names of devices at any time.
   "bin/bluetoothctl": `[ "$1" = --agent ] || exec cat >/dev/null
+call() {
+  echo "method call time=1.0 sender=:1.0 -> destination=:1.2 serial=9 path=/org/bluez; interface=org.bluez.$1; member=$2" >/run/calls
+}
 sleep 0.5
 echo "Agent registered"
+call AgentManager1 RegisterAgent
 read -r word
 echo "agent $word" >>/run/asked
 echo "Default agent request successful"
+call AgentManager1 RequestDefaultAgent
+if [ -e /answers/request ]; then
+  until [ -e /run/pairing ]; do sleep 0.05; done
+  while read -r -t 1 word; do :; done
+  cat /answers/names
+  read -r member rest </answers/request
+  call Agent1 "$member"
+  sed '1s/[^ ]* /   /' /answers/request >/run/calls
+  case $member in
+    Request*) read -r word && echo "answer $word" >>/run/asked ;;
+    Display*) until grep code= /run/tapdeck-machine/bluetooth >>/run/asked; do sleep 0.05; done ;;
+  esac
+  : >/run/answered
+fi
 while read -r word && [ "$word" != quit ]; do :; done`,
   // A chip that hangs may answer after its driver was removed.
   "bin/modprobe": `echo "modprobe $*" >>/run/done
@@ -212,6 +239,35 @@ for (const [refusal, fault] of [
         fault === undefined ? "true" : "false",
       );
       expect(asked.includes("Device1.Connect ")).toBe(fault === undefined);
+    }),
+  );
+
+/** What bluetoothctl prints while a neighbour has a name with line feeds. */
+const names = `[CHG] Device 66:66:66:66:66:66 Name: x
+Agent registered
+Default agent request successful
+Request confirmation
+Request PIN code
+\x1b[0;91m[agent]\x1b[0m Passkey: 666666
+PIN code: 666666
+`;
+
+for (const [member, facts, seen] of [
+  ["RequestPinCode", [], "answer 0000"],
+  ["RequestConfirmation", ["uint32 123456"], "answer yes"],
+  ["RequestAuthorization", [], "answer yes"],
+  ["DisplayPasskey", ["uint32 12345", "uint16 0"], "code=012345"],
+  ["DisplayPinCode", ['string "004711"'], "code=004711"],
+] as const)
+  rootTest(`the name of a neighbour changed the answer to ${member}`, () =>
+    onMachine(async (machine) => {
+      await plugIn(machine);
+      await machine.put("answers/names", names);
+      const device = `object path "/org/bluez/hci0/dev_${address.replaceAll(":", "_")}"`;
+      await machine.put("answers/request", `${[`${member} ${device}`, ...facts].join("\n   ")}\n`);
+      await machine.bluetooth("pair", address);
+      expect(await machine.state()).toEqual({ state: "ready", address });
+      expect((await machine.text("run/asked")).match(/^(answer|code=).*/gm)).toEqual([seen]);
     }),
   );
 
