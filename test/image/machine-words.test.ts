@@ -8,8 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isWifiPassword } from "../../src/core/wifi-shapes.ts";
 import { ntHashOf } from "../../src/services/share.ts";
+import { stateIn } from "../../src/system/update-engine.ts";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
+import { eventually } from "../helpers/processes.ts";
 import { makeScriptRoot } from "./script-root.ts";
 
 const rootTest = test.skipIf(process.getuid?.() !== 0);
@@ -42,6 +44,11 @@ async function makeMachine() {
   return {
     path,
     text: (one: string) => readFile(path(one), "utf8").catch(() => undefined),
+    start: () =>
+      Bun.spawn(["chroot", folder, "/usr/lib/tapdeck/machine"], {
+        env: { PATH: "/bin:/usr/bin:/usr/sbin" },
+        stdio: ["ignore", "ignore", "ignore"],
+      }),
     async ask(line: string) {
       await writeFile(path("request"), `${line}\n`);
       await run(["chroot", folder, "/usr/lib/tapdeck/machine"], {
@@ -82,6 +89,36 @@ rootTest.each([
   await machine.ask(`wifi join ${hex("Home")} ${hex("correct horse")}`);
   expect(await machine.text("data/state/wifi")).toBe(`${hex("Home")} ${hex("correct horse")}\n`);
 });
+
+for (const [what, end, why] of [
+  ["was killed as well never ended, and no other one could begin", "kill", "it ended with the code 137"],
+  ["goes on has its own end", "go on", "the card is full"],
+] as const)
+  rootTest(`after the script of root was killed during an update, an update that ${what}`, async () => {
+    await using machine = await makeMachine();
+    const state = async () => stateIn((await machine.text("run/tapdeck-machine/update")) ?? "");
+    const update = `#!/bin/sh
+echo $$ >/run/pid
+echo '{"step":"writing","percent":10}'
+read -r word </run/word
+echo '{"failed":"the card is full"}'
+exit 1
+`;
+    await writeFile(machine.path("bin/tapdeck"), update, { mode: 0o755 });
+    await run(["mkfifo", machine.path("run/word")]);
+    await writeFile(machine.path("request"), "update\n");
+    const first = machine.start();
+    await eventually(async () => expect(await state()).toEqual({ step: "writing", percent: 10 }));
+    first.kill("SIGKILL");
+    await first.exited;
+    await writeFile(machine.path("request"), "");
+    const second = machine.start();
+    if (end === "kill") process.kill(Number(await machine.text("run/pid")), "SIGKILL");
+    else await writeFile(machine.path("run/word"), "go on\n");
+    await eventually(async () => expect(await state()).toEqual({ step: "failed", at: "writing", why }));
+    expect(await second.exited).toBe(0);
+    expect(await state()).toEqual({ step: "failed", at: "writing", why });
+  });
 
 const radio = "AA:BB:CC:DD:EE:0F";
 
