@@ -83,6 +83,8 @@ interface Machine {
   /** A device of bluetoothd with these properties. */
   device(address: string, properties: Readonly<Record<string, string>>): Promise<void>;
   bluetooth(...words: readonly string[]): Promise<void>;
+  /** The search that `bluetooth` starts in the background. */
+  search(...words: readonly string[]): Bun.Subprocess;
   text(name: string): Promise<string>;
   state(): Promise<ReturnType<typeof bluetoothStateIn>>;
 }
@@ -105,6 +107,7 @@ async function onMachine(work: (machine: Machine) => Promise<void>): Promise<voi
       "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])",
       path("socket"),
     ]);
+    const environment = { PATH: "/bin:/usr/bin:/usr/sbin" };
     const text = (name: string) => readFile(path(name), "utf8").catch(() => "");
     await work({
       path,
@@ -114,8 +117,12 @@ async function onMachine(work: (machine: Machine) => Promise<void>): Promise<voi
         const node = `answers/org/bluez/hci0/dev_${address.replaceAll(":", "_")}`;
         for (const [name, value] of Object.entries(properties)) await put(`${node}/${name}`, value);
       },
+      search: (...words) =>
+        Bun.spawn(["chroot", folder, "/usr/lib/tapdeck/bluetooth-search", ...words], {
+          env: environment,
+          stdio: ["ignore", "ignore", "ignore"],
+        }),
       async bluetooth(...words) {
-        const environment = { PATH: "/bin:/usr/bin:/usr/sbin" };
         await run(["chroot", folder, "/usr/lib/tapdeck/bluetooth", ...words], { environment });
       },
       state: async () => bluetoothStateIn(await text("run/tapdeck-machine/bluetooth")),
@@ -132,6 +139,7 @@ const bond = "data/state/bluetooth/00:1A:7D:DA:71:01/00:1B:DC:00:00:02/info";
 async function plugIn({ put, device }: Machine): Promise<void> {
   await put("sys/class/bluetooth/hci0/address", "");
   await put("answers/org/bluez/hci0/Powered", "boolean true");
+  await put("answers/org/bluez/hci0/Discovering", "boolean true");
   await device(address, { Name: 'string "Pad"', Icon: 'string "input-gaming"', Paired: "boolean false" });
 }
 
@@ -353,5 +361,32 @@ rootTest("the driver of a radio that does not answer is loaded once more, and th
     await machine.bluetooth("search");
     expect(await machine.state()).toEqual({ state: "searching" });
     expect(await machine.text(silence)).toBe("");
+  }),
+);
+
+rootTest("a radio that fell silent while bluetoothd ran was never noticed", () =>
+  onMachine(async (machine) => {
+    await plugIn(machine);
+    await machine.put(bond, "[LinkKey]\n");
+    await machine.put("answers/org/bluez/hci0/Discovering", "boolean false");
+    await machine.bluetooth("search");
+    await machine.search().exited;
+    expect(await machine.state()).toEqual({ state: "searching" });
+    const done = await machine.text("run/done");
+    expect(done.match(/modprobe -r.*/g)).toEqual(["modprobe -r -q hci_uart btusb"]);
+    expect(done).toEndWith("-x /usr/lib/tapdeck/bluetooth-search -- restart\n");
+    await machine.search("restart").exited;
+    expect(await machine.state()).toEqual({ state: "off", fault: "no-radio" });
+    expect(await machine.text(silence)).toBe("radio-silent\n");
+    expect((await machine.text("run/done")).match(/modprobe -r/g)).toHaveLength(1);
+    // A radio that answers is left alone.
+    await machine.put("answers/org/bluez/hci0/Discovering", "boolean true");
+    await machine.bluetooth("search");
+    const search = machine.search();
+    await eventually(async () => expect(await machine.state()).toEqual({ state: "ready" }));
+    search.kill("SIGTERM");
+    await search.exited;
+    expect(await machine.text(silence)).toBe("");
+    expect((await machine.text("run/done")).match(/modprobe -r/g)).toHaveLength(1);
   }),
 );
