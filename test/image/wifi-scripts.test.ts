@@ -119,3 +119,33 @@ rootTest.each([
     }
   },
 );
+
+rootTest("a radio that was plugged in again, or whose driver had crashed, joined no network", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-wifi-"));
+  const programs = [0, 1].map(() => Bun.spawn(["sleep", "1000"]));
+  try {
+    const path = await makeMachine(folder);
+    const event = (radio = "wlan0") =>
+      run(["chroot", folder, "/usr/lib/tapdeck/network-up", radio], { environment });
+    await writeFile(path("data/state/wifi"), `${name} ${password}\n`);
+    await event();
+    expect(await readFile(path("run/tapdeck-machine/wifi"), "utf8")).toBe("state=joined\n");
+    for (const [at, one] of ["wpa_supplicant", "udhcpc.wlan0"].entries())
+      await writeFile(path(`run/${one}.pid`), `${programs[at]?.pid}\n`);
+    // A second radio is not used, so its end changes nothing.
+    await event("wlan1");
+    expect(await readFile(path("run/tapdeck-machine/wifi"), "utf8")).toBe("state=joined\n");
+    await rm(path("sys/class/net/wlan0"), { recursive: true });
+    await event();
+    expect(await Promise.all(programs.map(({ exited }) => exited))).toEqual([143, 143]);
+    expect((await readdir(path("run/tapdeck-machine"))).includes("wifi")).toBe(false);
+    await rm(path("run/started"));
+    await mkdir(path("sys/class/net/wlan0"));
+    await event();
+    expect(await readFile(path("run/tapdeck-machine/wifi"), "utf8")).toBe("state=joined\n");
+    expect(await readFile(path("run/started"), "utf8")).toContain("wpa_supplicant.pid");
+  } finally {
+    for (const one of programs) one.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
