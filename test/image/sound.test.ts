@@ -8,6 +8,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { root } from "../../tools/image/meta.ts";
 import { run } from "../../tools/image/run.ts";
+import { eventually } from "../helpers/processes.ts";
+import { makeScriptRoot } from "./script-root.ts";
 
 const overlay = join(root, "overlay");
 
@@ -294,3 +296,26 @@ test("the television gets every sample of a program as a frame of IEC 60958", ()
     expect(preambles[0]).toBe(preambles[2 * 192]);
     expect(preambles[0]).not.toBe(preambles[2]);
   }));
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a card that was plugged in while another call chose was forgotten by that call",
+  () =>
+    inFolder(async (folder) => {
+      // Loading a module takes this long. Meanwhile mdev calls the script for the new card.
+      const modprobe = `[ ! -e /run/plugged ] || exit 0
+: >/run/plugged
+mkdir /proc/asound/card1
+echo Device >/proc/asound/card1/id
+echo 0d8c:0014 >/proc/asound/card1/usbid
+echo "01-00: Name : Name : playback 1" >>/proc/asound/pcm
+(/usr/lib/tapdeck/sound; : >/run/done) 9>&- &
+for _ in 1 2 3 4 5 6 7 8 9 10; do [ -e /run/done ] || usleep 200000; done`;
+      await makeScriptRoot(folder, ["flock"], { "bin/modprobe": modprobe });
+      await putCards(folder, [hdmi]);
+      await run(["chroot", folder, "/usr/lib/tapdeck/sound"], {
+        environment: { PATH: "/bin:/usr/bin:/usr/sbin" },
+      });
+      await eventually(async () => expect(await readFile(join(folder, "run/done"), "utf8")).toBe(""));
+      expect(await readFile(join(folder, "run/sound/card.conf"), "utf8")).toContain('tapdeck.card "Device"');
+    }),
+);
