@@ -390,3 +390,23 @@ rootTest("a radio that fell silent while bluetoothd ran was never noticed", () =
     expect((await machine.text("run/done")).match(/modprobe -r/g)).toHaveLength(1);
   }),
 );
+
+rootTest("a search was shown as ended when the driver of the radio was loaded again", () =>
+  onMachine(async (machine) => {
+    await plugIn(machine);
+    await machine.put(bond, "[LinkKey]\n");
+    await machine.put("run/tapdeck-machine/bluetooth", "state=searching\n");
+    const search = Bun.spawn(["sleep", "1000"]);
+    try {
+      await machine.put("run/bluetooth-search.pid", `${search.pid}\n`);
+      // mdev calls this for the radio that comes back.
+      await machine.bluetooth("start");
+      expect(await machine.state()).toEqual({ state: "searching" });
+    } finally {
+      search.kill();
+      await search.exited;
+    }
+    await machine.bluetooth("start");
+    expect(await machine.state()).toEqual({ state: "ready" });
+  }),
+);
