@@ -737,6 +737,27 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
+  "a network that names no server of the time took those of the other network away, at each renewal anew",
+  async () => {
+    const said = await inNetwork([
+      "mkdir -p etc/init.d; printf '#!/bin/sh\\necho asked >>/run/restarts\\n' >etc/init.d/S49ntpd; chmod 755 etc/init.d/S49ntpd",
+      "ip link add wlan0 type veth peer name eth0",
+      "shown() { echo $(cat run/ntp-servers) after $(wc -l <run/restarts); }",
+      "address bound wlan0 ip=10.1.0.5 ntpsrv='10.1.0.1 10.1.0.2'; shown",
+      "address bound eth0 ip=10.2.0.5; address renew wlan0 ip=10.1.0.5 ntpsrv='10.1.0.1 10.1.0.2'; shown",
+      "address renew eth0 ip=10.2.0.5 ntpsrv=10.2.0.1; shown",
+      "address deconfig wlan0; shown",
+    ]);
+    expect(said).toEqual([
+      "10.1.0.1 10.1.0.2 after 1",
+      "10.1.0.1 10.1.0.2 after 1",
+      "10.2.0.1 10.1.0.1 10.1.0.2 after 2",
+      "10.2.0.1 after 3",
+    ]);
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
   "the second of two cables took the way of the first with it when its lease ended",
   async () => {
     const ways = await inNetwork([
