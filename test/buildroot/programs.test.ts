@@ -25,7 +25,9 @@ const starters = new Set(["exec", "env", "ionice", "chrt", "nice", "setpriv", "s
 function startedBy(words: readonly string[]): readonly string[] {
   const [name = "", ...more] = words;
   if (name.includes(unknown)) return [];
-  const next = () => more.findIndex((word) => !/^(?:-|\d+$|\w+=)/.test(word) && !word.startsWith(unknown));
+  // The first word of exec is the program, also if it is known only while the script runs.
+  const isAside = (word: string) => name !== "exec" && word.startsWith(unknown);
+  const next = () => more.findIndex((word) => !/^(?:-|\d+$|\w+=)/.test(word) && !isAside(word));
   if (starters.has(name)) return [name, ...(next() < 0 ? [] : startedBy(more.slice(next())))];
   const after = { find: "-exec", "start-stop-daemon": "-x" }[name];
   const at = after === undefined ? -1 : more.indexOf(after);

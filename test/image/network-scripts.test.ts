@@ -79,7 +79,8 @@ rootTest(
       'until [ -z "$(cat run/resolv.conf)" ]; do sleep 0.1; done; echo gone',
       "plugIn; bound; echo bound again",
       // An event that comes late, or twice, changes nothing.
-      "first=$(cat run/udhcpc.eth0.pid)",
+      // The script holds its lock until the client has stored its number.
+      "first=$(flock run/udhcpc.eth0.lock cat run/udhcpc.eth0.pid)",
       "ACTION=add chroot . /usr/lib/tapdeck/network-up eth0; ACTION=remove chroot . /usr/lib/tapdeck/network-up eth0",
       '[ "$(cat run/udhcpc.eth0.pid)" = "$first" ] && kill -0 "$first" && echo bound still',
     ]);
