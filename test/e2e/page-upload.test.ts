@@ -208,7 +208,7 @@ remoteTest(
     await using visit = await openUploads("Deleter");
     const { page } = visit;
     const browse = region(page, say.browse);
-    await browse.getByRole("link", { name: /Game Boy/ }).click();
+    await browse.getByRole("link", { name: "Game Boy", exact: true }).click();
     await browse.getByRole("button", { name: say.moreOf("Deleted") }).click();
     await page.getByRole("button", { name: say.upload.delete, exact: true }).click();
     await page.getByText(say.upload.deleteSure("Deleted")).waitFor();
