@@ -164,14 +164,33 @@ remoteTest(
 
 /** Drags these files and folders of the phone onto the middle of a card. */
 async function dragOnto(page: Page, card: string, files: readonly string[]): Promise<void> {
-  const box = await region(page, card).boundingBox();
+  // The entries of the library move the cards below them.
+  await region(page, say.browse).getByText("Game Boy", { exact: true }).waitFor();
+  const target = region(page, card);
+  await target.scrollIntoViewIfNeeded();
+  await (await target.elementHandle())?.waitForElementState("stable");
+  const box = await target.boundingBox();
   if (box === null) throw new Error(`the card ${card} is not visible`);
-  const session = await page.context().newCDPSession(page);
+  await using session = await newSession(page);
   const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
   const data = { items: [], files: [...files], dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver", "drop"] as const)
-    await session.send("Input.dispatchDragEvent", { type, ...at, data });
-  await session.detach();
+  const send = (type: "dragEnter" | "dragOver" | "drop") =>
+    session.cdp.send("Input.dispatchDragEvent", { type, ...at, data });
+  const isMarked = () => target.evaluate((element) => element.classList.contains("new"));
+  await send("dragEnter");
+  // Chromium drops nothing before it knows that the page takes it, which the page says in its answer to a movement. A hand
+  // moves all the time.
+  await eventually(async () => {
+    await send("dragOver");
+    expect(await isMarked()).toBe(card === say.upload.title);
+  });
+  await send("dragOver");
+  await send("drop");
+}
+
+async function newSession(page: Page) {
+  const cdp = await page.context().newCDPSession(page);
+  return { cdp, [Symbol.asyncDispose]: () => cdp.detach() };
 }
 
 remoteTest("no file that was dragged onto the card arrived", async () => {
@@ -191,7 +210,6 @@ remoteTest(
   async () => {
     await using visit = await openUploads("Clumsy");
     const { page } = visit;
-    await region(page, say.browse).getByText("Game Boy").waitFor();
     await dragOnto(page, say.browse, [await makeFile("Beside.mp3", content(3, 100))]);
     // The drop on the card comes after the other one, so its end shows that nothing else comes.
     await dragOnto(page, say.upload.title, [await makeFile("Aimed.mp3", content(5, 100))]);
