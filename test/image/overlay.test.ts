@@ -719,7 +719,8 @@ test.skipIf(process.getuid?.() !== 0)(
       "lease renew 5 ''; shown",
       "lease renew 50 10.1.0.1; shown; ip -4 -o addr show dev eth0 | wc -l",
     ]);
-    const [both, extra] = ["10.1.0.1 10.1.0.9 ", "10.1.0.9 "];
+    const both = "10.1.0.1 10.1.0.9 ";
+    const extra = "10.1.0.9 ";
     expect(said).toEqual([both, both, "10.1.0.2 10.1.0.9 ", extra, "10.1.0.1 ", "1"]);
   },
 );
@@ -737,7 +738,7 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
-  "a network that names no server of the time took those of the other network away, at each renewal anew",
+  "each renewal in a network that names no time server removed the time servers of the other network",
   async () => {
     const said = await inNetwork([
       "mkdir -p etc/init.d; printf '#!/bin/sh\\necho asked >>/run/restarts\\n' >etc/init.d/S49ntpd; chmod 755 etc/init.d/S49ntpd",

@@ -118,7 +118,8 @@ function clientOf(pin: string) {
 }
 
 function makePairing() {
-  const [clock, steady] = [createManualClock(), createManualClock()];
+  const clock = createManualClock();
+  const steady = createManualClock();
   const kept: { name: string; token: string; key: string }[] = [];
   let wrong = 0;
   const pairing = createV1Pairing({
