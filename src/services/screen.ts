@@ -337,11 +337,13 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       const faults = options.faults?.() ?? [];
       // Facts that the screen does not show, such as the free bytes of a full card, cause no drawing.
       const said = faults.map((fault) => faultSentence(fault, screenTexts[language()].faults));
-      // The picture of a start has no address, so a changed address does not draw over the player.
+      // The picture of a start has no address, so a changed address does not draw over the player. During a drawing, the menu
+      // takes no key.
       const isStart = picture.kind === "starting";
+      const hasPlace = !isStart && picture.kind !== "menu" && picture.kind !== "pairing";
       const act = facts.act();
       const wifi = options.wifi?.();
-      const key = isStart ? keyIn(picture, canvas) : keyIn([picture, base, said, act, wifi, rest], canvas);
+      const key = keyIn(hasPlace ? [picture, base, said, act, wifi, rest] : picture, canvas);
       if (key === last) {
         if (picture.kind === "menu") pen.drawn(facts.now().menu, canvas, false);
         return true;

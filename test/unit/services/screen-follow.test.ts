@@ -227,6 +227,25 @@ test("the border of the chosen tile moves without a drawing, and the status is b
   expect(screen.canShowMenu()).toBe(false);
 });
 
+test("a menu was drawn again when an owner's act was over, and took no key meanwhile", async () => {
+  const { screen, jobs, clock, shows } = await makeScreen();
+  await shows("Tap a card");
+  await eventually(() => expect(screen.canShowMenu()).toBe(true));
+  screen.showAct({ act: "device.update", name: "Mum" });
+  clock.advance(200);
+  await shows("Mum installs");
+  const menu = { title: "Menu", tiles: [{ name: "One" }], page: 1, pages: 1 };
+  screen.showMenu(menu);
+  await eventually(() => expect(screen.drawnMenu()).toBe(menu));
+  const drawings = jobs.length;
+  clock.advance(60_000);
+  clock.advance(200);
+  const again = { ...menu };
+  screen.showMenu(again);
+  await eventually(() => expect(screen.drawnMenu()).toBe(again));
+  expect(jobs.length).toBe(drawings);
+});
+
 test("a screen that is turned is drawn again at once, with its menu, and what the service draws itself is turned, too", async () => {
   const { screen, jobs, world, clock, shows, written, device } = await makeScreen();
   await shows("Tap a card");
