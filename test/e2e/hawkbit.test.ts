@@ -152,6 +152,7 @@ test("an optional update waits for a quiet moment, and its cancellation removes 
 test("an owner installs an optional update at once, and one that may only be fetched not at all", async () => {
   await using here = await scene();
   const { client } = here.service();
+  await polledTwice(here);
   await expect(client.call("device.update", {})).rejects.toThrow(
     "the server of updates offers no other version now",
   );

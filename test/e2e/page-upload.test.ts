@@ -164,18 +164,17 @@ remoteTest(
 
 /** Drags these files and folders of the phone onto the middle of a card. */
 async function dragOnto(page: Page, card: string, files: readonly string[]): Promise<void> {
-  // The entries of the library move the cards below them.
-  await region(page, say.browse).getByText("Game Boy", { exact: true }).waitFor();
   const target = region(page, card);
-  await target.scrollIntoViewIfNeeded();
-  await (await target.elementHandle())?.waitForElementState("stable");
-  const box = await target.boundingBox();
-  if (box === null) throw new Error(`the card ${card} is not visible`);
   await using session = await newSession(page);
-  const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
   const data = { items: [], files: [...files], dragOperationsMask: 1 };
-  const send = (type: "dragEnter" | "dragOver" | "drop") =>
-    session.cdp.send("Input.dispatchDragEvent", { type, ...at, data });
+  const send = async (type: "dragEnter" | "dragOver" | "drop") => {
+    // The entries of the library, which load and change meanwhile, move the cards below them.
+    await target.scrollIntoViewIfNeeded();
+    const box = await target.boundingBox();
+    if (box === null) throw new Error(`the card ${card} is not visible`);
+    const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    await session.cdp.send("Input.dispatchDragEvent", { type, ...at, data });
+  };
   const isMarked = () => target.evaluate((element) => element.classList.contains("new"));
   await send("dragEnter");
   // Chromium drops nothing before it knows that the page takes it, which the page says in its answer to a movement. A hand
