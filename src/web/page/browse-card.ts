@@ -105,7 +105,8 @@ export function browseCard(shared: Shared): PageCard {
     const number = asked;
     const at = pathInAddress();
     const start = letter;
-    const page = await ask(at, Math.min(depth, shownAgainMax), start);
+    // A folder that had a few entries may have more by now.
+    const page = await ask(at, Math.min(Math.max(depth, pageEntries), shownAgainMax), start);
     const names = await namesOf(at);
     const show = await list.prepare(page.entries, {
       isWall: isWall(),
