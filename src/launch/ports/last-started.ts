@@ -14,9 +14,12 @@ import type { Proof } from "../run-context.ts";
 
 interface LastStartedParts {
   readonly folders: () => MediaFolders;
-  readonly players: () => {
-    readonly launchers: readonly AvailableLauncher[];
-    readonly knownSystems: readonly string[];
+  readonly players: {
+    now(): {
+      readonly launchers: readonly AvailableLauncher[];
+      readonly knownSystems: readonly string[];
+    };
+    choose(pick: (launchers: readonly AvailableLauncher[]) => PlayerChoice): PlayerChoice;
   };
   /** Stores the media over restarts of the service. */
   readonly saved: LastMedia | undefined;
@@ -59,14 +62,15 @@ export function createLastStarted({ folders, players, saved, plays }: LastStarte
     },
     /** Finds the file of such media; rejects with `ServiceError` if they may no longer start. */
     async find({ path, systemId, launcherId }: StartedMedia): Promise<FoundMedia> {
-      const { launchers, knownSystems } = players();
+      const { launchers, knownSystems } = players.now();
       if (path === "") {
         const system = findSystem(systemId, knownSystems);
         return { file: { path, system }, choice: chooseSystemLauncher(system, launchers) };
       }
       const file = await findMediaFile(path, folders(), knownSystems, systemId);
       const isThere = launchers.some(({ id }) => id === launcherId);
-      return { file, choice: chooseLauncher(file, launchers, isThere ? launcherId : undefined) };
+      const wanted = isThere ? launcherId : undefined;
+      return { file, choice: players.choose((found) => chooseLauncher(file, found, wanted)) };
     },
   };
 }

@@ -4,6 +4,7 @@ import type { LauncherConfig } from "../../config/launcher-settings.ts";
 import type { Config } from "../../config/shape.ts";
 import { type Clock, sleep } from "../../core/clock.ts";
 import { failed, launchFailed, ServiceError } from "../../core/errors.ts";
+import type { LaunchReason } from "../../core/faults.ts";
 import { untrustedDelayMsMax } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 import { type ActiveMedia, type MediaFolders, mediaNameOf } from "../../core/media.ts";
@@ -102,14 +103,9 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     run.onStarted?.(proof);
   };
   const { openStream, ...outside } = createOutside({ config, log });
-  const startStream = async (
-    url: string,
-    launchers: readonly AvailableLauncher[],
-    launcher: string | undefined,
-    run: RunContext,
-  ) => {
+  const startStream = async (url: string, launcher: string | undefined, run: RunContext) => {
     const system = kindOf(".mp3") ?? { id: "Audio", name: "Audio", category: "Media" };
-    const choice = chooseStreamPlayer(system, launchers, launcher);
+    const choice = players.choose((launchers) => chooseStreamPlayer(system, launchers, launcher));
     const stream = await openStream(url, run.signal);
     try {
       const file = { path: url, system, name: streamNameOf(url, stream.fields) };
@@ -128,9 +124,9 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
     facts: () =>
       factsNow(config(), run.origin === "untrusted" ? undefined : token(), playing.active(), run.event),
     async launch(path, how) {
-      const { launchers, knownSystems } = players();
+      const { launchers, knownSystems } = players.now();
       if (isStream.test(path) && config().script.allowStream.length > 0)
-        return startStream(path, launchers, how.launcher, run);
+        return startStream(path, how.launcher, run);
       checkSpare();
       const find = (named: string) => findMediaFile(named, folders(), knownSystems, how.system);
       const file = await find(path).catch(async (error: unknown) => {
@@ -146,19 +142,19 @@ export function createScriptPorts(parts: ScriptPortsParts): (run: RunContext) =>
       const mayBeList = isPlain && file.bytes === undefined && !isPlayed(file, launchers);
       if (mayBeList && (await isFolderOrList(file.path)))
         return playlists.portsOf(run).play(path, { isShuffled: false, repeat: "no" });
-      await start(file, chooseLauncher(file, launchers, how.launcher), run, how.resume);
+      const choice = players.choose((found) => chooseLauncher(file, found, how.launcher));
+      await start(file, choice, run, how.resume);
     },
     async launchSystem(name) {
-      const { launchers, knownSystems } = players();
+      const { launchers, knownSystems } = players.now();
       const system = findSystem(name, knownSystems);
       await start({ path: "", system }, chooseSystemLauncher(system, launchers), run);
     },
     async launchLast({ nth, resume }) {
       const media = last.media(nth);
       if (isStream.test(media.path)) {
-        const { launchers } = players();
-        const isThere = launchers.some(({ id }) => id === media.launcherId);
-        return startStream(media.path, launchers, isThere ? media.launcherId : undefined, run);
+        const isThere = players.now().launchers.some(({ id }) => id === media.launcherId);
+        return startStream(media.path, isThere ? media.launcherId : undefined, run);
       }
       const { file, choice } = await last.find(media);
       await start(file, choice, run, resume);
@@ -202,7 +198,7 @@ function createDelay(clock: Clock, { origin }: RunContext): ScriptPorts["delay"]
   };
 }
 
-/** The available players, found again only when the config changes. */
+/** The available players. They are found again when the config changes, and before a launch fails because none fits. */
 function createPlayers(configured: () => readonly LauncherConfig[]) {
   const look = (from: readonly LauncherConfig[]) => ({
     from,
@@ -210,12 +206,28 @@ function createPlayers(configured: () => readonly LauncherConfig[]) {
     knownSystems: from.flatMap(({ systems }) => systems),
   });
   let found = look(configured());
-  return () => {
-    const now = configured();
-    if (now !== found.from) found = look(now);
+  const now = () => {
+    const from = configured();
+    if (from !== found.from) found = look(from);
     return found;
   };
+  return {
+    now,
+    /** Chooses a player. A program or core may have been installed since the last look. */
+    choose(pick: (launchers: readonly AvailableLauncher[]) => PlayerChoice): PlayerChoice {
+      try {
+        return pick(now().launchers);
+      } catch (error) {
+        const isMissing = error instanceof ServiceError && missing.has(error.reason);
+        if (!isMissing) throw error;
+        found = look(configured());
+        return pick(found.launchers);
+      }
+    },
+  };
 }
+
+const missing: ReadonlySet<LaunchReason | undefined> = new Set(["launcher-missing", "core-missing"]);
 
 /** The facts for expressions. `last` is the token that was launched last; undefined for an untrusted script. */
 function factsNow(

@@ -15,7 +15,9 @@ import {
 import type { MediaFile } from "../../../src/launch/media-file.ts";
 import { systemById } from "../../../src/media/known-systems.ts";
 import { coredSystems, coreFolders, findCores } from "../../../src/players/retroarch-cores.ts";
+import { makeDeck } from "../../helpers/launch-harness.ts";
 import { launcher } from "../../helpers/launcher-config.ts";
+import { createManualClock } from "../../helpers/manual-clock.ts";
 
 const cores = new Map([
   ["nestopia", "/cores/nestopia_libretro.so"],
@@ -144,6 +146,30 @@ test("cores are found in the folder of RetroArch's own settings first, and in no
     expect(found.get("x")).toBe(join(folder, "mine/x_libretro.so"));
     expect(found.has("readme.txt")).toBe(false);
   } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a core that was installed while the service ran was missed until its next start", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-cores-"));
+  const before = process.env.XDG_CONFIG_HOME;
+  process.env.XDG_CONFIG_HOME = folder;
+  try {
+    await using deck = await makeDeck({
+      clock: createManualClock(),
+      launchers: () => [
+        { id: "games", systems: [], extensions: [], kind: "retroarch", command: ["true", "{path}"] },
+      ],
+    });
+    await deck.file("Vectrex/game.vec");
+    expect(await deck.run("Vectrex/game.vec")).toContain("no libretro core for Vectrex is installed");
+    await mkdir(join(folder, "retroarch/cores"), { recursive: true });
+    await writeFile(join(folder, "retroarch/cores/vecx_libretro.so"), "");
+    expect(await deck.run("Vectrex/game.vec")).toBe(true);
+    expect(await deck.run("**launch.last")).toBe(true);
+  } finally {
+    if (before === undefined) delete process.env.XDG_CONFIG_HOME;
+    else process.env.XDG_CONFIG_HOME = before;
     await rm(folder, { recursive: true });
   }
 });
