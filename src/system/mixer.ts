@@ -1,5 +1,5 @@
 /** The volume of the device, set by the first of the usual programs that is installed and finds a sound device. */
-import { failed } from "../core/errors.ts";
+import { failed, launchFailed, ServiceError } from "../core/errors.ts";
 import { clampVolume, type VolumeChange } from "../core/playback.ts";
 import { type ProgramEnd, runProgram } from "./program.ts";
 import { lastLines } from "./stderr-tail.ts";
@@ -50,7 +50,8 @@ const mixers: readonly Mixer[] = [
 
 /**
  * Changes the volume, but never above `ceiling`, in percent. `find` returns the path of a program. Rejects with
- * `ServiceError("failed")` and a remedy if no program can change it.
+ * `ServiceError("failed")` and a remedy if no program can change it. The reason is `busy` if a program did not answer, so
+ * the device may have a volume.
  */
 export async function changeSystemVolume(
   change: VolumeChange,
@@ -59,32 +60,52 @@ export async function changeSystemVolume(
   signal: AbortSignal,
 ): Promise<void> {
   const complaints: string[] = [];
+  let isSilent = false;
   for (const mixer of mixers) {
     const path = find(mixer.program);
     if (path === null) continue;
-    const complaint = await changeBy(mixer, path, change, ceiling, signal);
+    const complaint = await changeBy(mixer, path, change, ceiling, signal).catch((error: unknown) => {
+      isSilent = true;
+      return silenceOf(error, signal).message;
+    });
     if (complaint === undefined) return;
     complaints.push(`${mixer.program}: ${complaint}`);
   }
-  throw failed(
-    complaints.length === 0
-      ? "the volume cannot be changed: the player has none of its own, and none of wpctl, pactl and amixer is installed"
-      : `the volume could not be changed: ${complaints.join("; ")}`,
-  );
+  if (complaints.length === 0)
+    throw failed(
+      "the volume cannot be changed: the player has none of its own, and none of wpctl, pactl and amixer is installed",
+    );
+  const sentence = `the volume could not be changed: ${complaints.join("; ")}`;
+  throw isSilent ? launchFailed("busy", sentence) : failed(sentence);
 }
 
-/** The volume in percent, by the first program that reports one; undefined if no program does. */
+/** The error of a program that did not answer in time. Throws every other error again. */
+function silenceOf(error: unknown, signal: AbortSignal): ServiceError {
+  if (signal.aborted || !(error instanceof ServiceError)) throw error;
+  return error;
+}
+
+/**
+ * The volume in percent, by the first program that reports one; undefined if no program does. Rejects with
+ * `ServiceError("failed")` if a program did not answer, and none reports one.
+ */
 export async function readSystemVolume(
   find: (program: string) => string | null,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  let silence: ServiceError | undefined;
   for (const { program, get, read } of mixers) {
     const path = find(program);
     if (path === null) continue;
-    const asked = await runProgram([path, ...get], signal, mixerMsMax);
-    const now = asked.exitCode === 0 ? read(asked.output) : undefined;
-    if (now !== undefined) return now;
+    try {
+      const asked = await runProgram([path, ...get], signal, mixerMsMax);
+      const now = asked.exitCode === 0 ? read(asked.output) : undefined;
+      if (now !== undefined) return now;
+    } catch (error) {
+      silence = silenceOf(error, signal);
+    }
   }
+  if (silence !== undefined) throw silence;
   return undefined;
 }
 

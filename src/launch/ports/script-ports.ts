@@ -290,7 +290,7 @@ export function createControlPorts(
     /**
      * Changes the volume of the current player if it has one. Between two items of a playlist, the change is kept for the next
      * item. Otherwise the device's volume changes, and players start at their default, so two volumes do not add up. If
-     * nothing plays and the device's volume cannot be set, the change applies to the next player.
+     * nothing plays and the device has no volume, the change applies to the next player.
      */
     async changeVolume(change: VolumeChange, signal: AbortSignal): Promise<void> {
       const { volume } = playing;
@@ -301,7 +301,8 @@ export function createControlPorts(
       try {
         await changeSystemVolume(change, volumeMax(), find, signal);
       } catch (error) {
-        if (!isIdle || signal.aborted || !(error instanceof ServiceError)) throw error;
+        if (!isIdle || signal.aborted || !(error instanceof ServiceError) || error.reason === "busy")
+          throw error;
         return volume.want(change);
       }
       if (change.kind === "to") volume.forget();
@@ -309,7 +310,10 @@ export function createControlPorts(
   };
 }
 
-/** The volume in percent that `changeVolume` changes while nothing plays: the next player's, or the device's. */
+/**
+ * The volume in percent that `changeVolume` changes while nothing plays: the next player's, or the device's. Rejects with
+ * `ServiceError` if the device has one that is not known at present.
+ */
 export async function idleVolume(
   { playing: { volume }, find = Bun.which }: Pick<ControlParts, "playing" | "find">,
   signal: AbortSignal,

@@ -64,6 +64,8 @@ async function makeRoom({
     /** The volume that is shown while nothing plays. */
     shown: () => idleVolume(parts, new AbortController().signal),
     said: () => readFile(said, "utf8").catch(() => ""),
+    /** From now on, the program of a test that waits for this answers. */
+    recovers: () => writeFile(`${mixer}.well`, ""),
     plays(now: ControlledPlayer | undefined) {
       player = now;
     },
@@ -144,6 +146,18 @@ test("while nothing plays, the volume that is shown is the one that a change beg
   await using broken = await makeRoom({ device: "exit 1", start: () => 70 });
   expect(await broken.shown()).toBe(70);
 });
+
+test("a change that the device's program did not answer was kept for the next player, and so were all later ones", async () => {
+  const silent = '[ -e "$0.well" ] || exec sleep 600\necho "Volume: 0.35"';
+  await using room = await makeRoom({ device: silent, start: () => 70 });
+  expect(await room.change("+10").catch((error) => error.message)).toMatch(/not be changed: wpctl: .* 3 s/);
+  expect(await room.shown().catch((error) => error.message)).toMatch(/ 3 s/);
+  expect(room.volume.isWanted()).toBe(false);
+  await room.recovers();
+  await room.change("+10");
+  expect(await room.said()).toEndWith("set-volume @DEFAULT_AUDIO_SINK@ 45%\n");
+  expect(await room.shown()).toBe(35);
+}, 30_000);
 
 test("between two items of a playlist it is the next item's", async () => {
   await using room = await makeRoom({ device: "exit 0" });

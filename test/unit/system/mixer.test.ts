@@ -57,6 +57,12 @@ test("if one program has no device, the next one is asked", async () => {
   expect(await change({ wpctl: "exit 1", amixer: "exit 0" }, half)).toMatch(/^wpctl .*\namixer .*\n$/);
 });
 
+test("a sound server that did not answer kept the card's program from being asked", async () => {
+  expect(await change({ wpctl: "exec sleep 600", amixer: "exit 0" }, half)).toMatch(
+    /^wpctl .*\namixer .*\n$/,
+  );
+}, 30_000);
+
 test("if none can, the refusal says which tried and why", async () => {
   expect(await change({}, half)).toMatch(
     /^! the volume cannot be changed: .* none of wpctl, pactl and amixer/,
