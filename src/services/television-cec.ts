@@ -45,6 +45,9 @@ const stepMs = 10_000;
 /** The next item of a list starts at once. A person who puts another card on the reader needs longer. */
 const nextMs = 2000;
 
+/** A television repeats the message of a held key after 200 to 500 ms (HDMI 1.4b, CEC 13.13). */
+const heldMs = 550;
+
 /** The keys of remote controls that control songs and films. Games get them from the kernel as keys of a keyboard. */
 const keys: ReadonlyMap<number, ControlAction> = new Map<number, ControlAction>([
   [0x00, { kind: "toggle" }], // Select
@@ -117,6 +120,12 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
     line.send(television, [opcodes.standby]);
     isShown = false;
   };
+  /** The key that is held, until its release or the end of its repeats. */
+  let held: { readonly key: number; readonly timer: Disposable } | undefined;
+  const release = () => {
+    held?.timer[Symbol.dispose]();
+    held = undefined;
+  };
   const answer = createAnswers(line, {
     isShown: () => isShown,
     isOurs: (address) => address === line.physicalAddress(),
@@ -128,7 +137,13 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
       isShown = false;
       if (settings().wake) rest(options);
     },
-    press: (key) => press(key, options),
+    press(key) {
+      const isRepeat = held?.key === key;
+      release();
+      held = { key, timer: clock.after(heldMs, release) };
+      press(key, isRepeat, options);
+    },
+    release,
     isPlaying: () => options.playing() !== undefined,
   });
   line.onMessages(() => {
@@ -136,6 +151,7 @@ export function followLine(line: TelevisionLine, options: TelevisionOptions): Di
   });
   following.defer(() => standby?.[Symbol.dispose]());
   following.defer(() => ended?.[Symbol.dispose]());
+  following.defer(release);
   following.use(
     bus.on("media.started", () => {
       standby?.[Symbol.dispose]();
@@ -160,6 +176,7 @@ interface Answering {
   readonly leave: () => void;
   readonly standby: () => void;
   readonly press: (key: number) => void;
+  readonly release: () => void;
 }
 
 /** Answers the messages that the kernel leaves to a program. */
@@ -176,6 +193,7 @@ function createAnswers(line: TelevisionLine, deck: Answering): (message: Uint8Ar
       case opcodes.keyPressed:
         return deck.press(first);
       case opcodes.keyReleased:
+        return deck.release();
       case opcodes.featureAbort:
         return;
       case opcodes.activeSource:
@@ -212,9 +230,11 @@ function rest({ playing, control, log }: TelevisionOptions): void {
   void pause().catch((error: unknown) => log.debug("television", messageOf(error)));
 }
 
-function press(key: number, { playing, control, log }: TelevisionOptions): void {
+/** A key that is held moves on, and does everything else once. */
+function press(key: number, isRepeat: boolean, { playing, control, log }: TelevisionOptions): void {
   const action = keys.get(key);
   const now = playing();
+  if (isRepeat && action !== undefined && !("to" in action)) return;
   // A game gets these keys as keys of a keyboard.
   if (action === undefined || now === undefined || now.launcherId === gameLauncherId) return;
   void control(action).catch((error: unknown) => log.debug("television", messageOf(error)));

@@ -114,7 +114,7 @@ test("its standby pauses a film, and keeps the state of a game before that", asy
 
 test("its remote control works on songs and films, and leaves games to the keys of the kernel", async () => {
   const home = follow();
-  await home.hear([tv, deck, 0x44, 0x46]);
+  await home.hear([tv, deck, 0x44, 0x46], [tv, deck, 0x45]);
   expect(home.done).toEqual([]);
   home.start();
   await home.hear([tv, deck, 0x44, 0x46], [tv, deck, 0x45], [tv, deck, 0x44, 0x4b], [tv, deck, 0x44, 0x49]);
@@ -128,6 +128,29 @@ test("its remote control works on songs and films, and leaves games to the keys 
   home.start(gameLauncherId);
   await home.hear([tv, deck, 0x44, 0x46]);
   expect(home.done).toHaveLength(4);
+});
+
+test("a key that was held for a second paused and resumed the film three times, and skipped songs", async () => {
+  const home = follow();
+  home.start();
+  for (const key of [0x46, 0x4b]) {
+    for (let held = 0; held < 3; held++) {
+      await home.hear([tv, deck, 0x44, key]);
+      await home.passMs(450);
+    }
+    await home.hear([tv, deck, 0x45]);
+  }
+  expect(home.done).toEqual([{ kind: "toggle" }, { kind: "next" }]);
+  // Two presses are two, also if the message of the release was lost.
+  await home.hear([tv, deck, 0x44, 0x46], [tv, deck, 0x45], [tv, deck, 0x44, 0x46]);
+  await home.passMs(600);
+  await home.hear([tv, deck, 0x44, 0x46], [tv, deck, 0x45]);
+  expect(home.done.slice(2)).toEqual([{ kind: "toggle" }, { kind: "toggle" }, { kind: "toggle" }]);
+  // A held arrow goes on.
+  await home.hear([tv, deck, 0x44, 0x48]);
+  await home.passMs(450);
+  await home.hear([tv, deck, 0x44, 0x48]);
+  expect(home.done.slice(5).map(({ kind }) => kind)).toEqual(["rewind", "rewind"]);
 });
 
 test("it is sent to standby some time after the last media, unless it shows another device or plays again", async () => {
