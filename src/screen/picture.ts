@@ -133,6 +133,11 @@ type FailedLaunch = Pick<LaunchFinished, "text" | "error" | "reason" | "subject"
 const empty: readonly LaunchReason[] = ["blank", "unformatted", "no-text"];
 const onPurpose: readonly LaunchReason[] = ["stopped", "taken-over"];
 
+/** Whether a launch ended because a person wanted that, which is no failure. */
+export function isOnPurpose(reason: LaunchReason | undefined): boolean {
+  return reason !== undefined && onPurpose.includes(reason);
+}
+
 /** The notice for the end of media; undefined if no message is needed, because they were ended on purpose. */
 export function noticeOf({
   text,
@@ -140,7 +145,7 @@ export function noticeOf({
   reason = "failed",
   subject = "",
 }: FailedLaunch): Notice | undefined {
-  if (onPurpose.includes(reason)) return undefined;
+  if (isOnPurpose(reason)) return undefined;
   if (empty.includes(reason)) return { kind: "empty" };
   if (reason === "stick-away") return { kind: "stick-away", name: plainText(subject, screenNameCharsMax) };
   if (reason === "media-not-found") return { kind: "not-found", name: nameIn(text) };

@@ -9,6 +9,7 @@ import type { LaunchFinished } from "../events.ts";
 import { createVirtualInput } from "../launch/ports/virtual-input.ts";
 import type { Readers } from "../readers/readers.ts";
 import type { WriteRequest } from "../readers/writing.ts";
+import { isOnPurpose } from "../screen/picture.ts";
 import { refuseFull } from "../screen/screenshot.ts";
 import { soundsFolder } from "../system/player-places.ts";
 import { createSounds } from "../system/sound.ts";
@@ -51,8 +52,6 @@ export function createDevices(parts: DeviceParts) {
     log,
   });
   const following = new DisposableStack();
-  /** The launch that the launch guard held back, until it is finished. */
-  let held: Launch | undefined;
   const write = async (request: WriteRequest, signal?: AbortSignal) => {
     try {
       await readers().write(request, signal);
@@ -75,15 +74,9 @@ export function createDevices(parts: DeviceParts) {
     startSounds() {
       const subscriptions = [
         bus.on("tokens.added", () => void clock.after(behindTapMs, () => sounds.play("scanned"))),
-        bus.on("launch.guarded", ({ time, uid, text }) => {
-          held = { time, uid, text };
-          sounds.play("guarded");
-        }),
+        bus.on("launch.guarded", () => sounds.play("guarded")),
         bus.on("launch.finished", (launch) => {
-          // A card that was held back did not fail. Its own sound has asked for a second tap.
-          const wasHeld = isSame(held, launch);
-          if (wasHeld) held = undefined;
-          if (!launch.success && !wasHeld) sounds.play("failed");
+          if (hasFailed(launch)) sounds.play("failed");
         }),
         bus.on("playtime.warning", () => sounds.play("warning")),
         showOnReaders({ bus, clock, behindTapMs, readers }),
@@ -100,10 +93,9 @@ export function createDevices(parts: DeviceParts) {
   };
 }
 
-type Launch = Pick<LaunchFinished, "time" | "uid" | "text">;
-
-function isSame(one: Launch | undefined, other: Launch): boolean {
-  return one?.time === other.time && one.uid === other.uid && one.text === other.text;
+/** False for a launch that ended on purpose, and for a card that was held back: its own sound has asked for a second tap. */
+function hasFailed({ success, reason }: LaunchFinished): boolean {
+  return !success && !isOnPurpose(reason) && reason !== "held-back";
 }
 
 interface ReaderSignalParts {
@@ -129,10 +121,10 @@ export function showOnReaders({ bus, clock, behindTapMs, readers }: ReaderSignal
   const following = new DisposableStack();
   following.use(bus.on("tokens.added", ({ readerId }) => later(() => readers().signal(readerId, "scanned"))));
   following.use(
-    bus.on("launch.finished", ({ success, uid }) => {
-      if (success) return;
+    bus.on("launch.finished", (launch) => {
+      if (!hasFailed(launch)) return;
       later(() => {
-        const readerId = readerOf(uid);
+        const readerId = readerOf(launch.uid);
         if (readerId !== undefined) readers().signal(readerId, "failed");
       });
     }),

@@ -120,6 +120,22 @@ test("a card that was heard, and one whose launch failed, are shown by the reade
   expect(shown.length).toBe(2);
 });
 
+test("a card that another one took over, that was taken off, or that is to be tapped again was shown as failed", () => {
+  const clock = createManualClock();
+  const bus = createBus(silentLog);
+  const shown: string[] = [];
+  const readers = {
+    tokens: () => ({ active: [token], last: token }),
+    signal: (readerId: string, kind: Signal) => void shown.push(`${readerId} ${kind}`),
+  };
+  const showing = showOnReaders({ bus, clock, behindTapMs: 30, readers: () => readers });
+  for (const reason of ["taken-over", "stopped", "held-back", "media-not-found"] as const)
+    bus.emit("launch.finished", { time: token.scanTime, uid: "04a1", text: "x", success: false, reason });
+  clock.advance(30);
+  expect(shown).toEqual(["r-1 failed"]);
+  showing[Symbol.dispose]();
+});
+
 test("a write is shown by its reader, well or badly done, and nothing where the settings want quiet", async () => {
   const shown: Signal[] = [];
   let feedback = true;
