@@ -44,19 +44,47 @@ interface FittedText {
 
 const smaller = 0.94; // The factor of one step. It is too small to be noticed.
 
-/** The largest size at which the text fits. If even the smallest does not fit, the rest is cut off. */
-export function fitText(text: string, { width, linesMax, sizeMax, sizeMin }: Room): FittedText {
+/**
+ * The largest size at which the text fits. If it does not fit at all, words that are longer than a line are broken. If
+ * even the smallest size does not fit, the rest is cut off.
+ */
+export function fitText(text: string, room: Room): FittedText {
+  const { width, linesMax, sizeMax, sizeMin } = room;
   if (text === "") return { size: sizeMax, lines: [] };
   const words = text.split(breaks);
+  const widest = width / sizeMin;
+  const parts = brokenOf(words, widest, joints);
+  const pieces = brokenOf(parts, widest, characters);
+  for (const tried of new Set([words, parts, pieces])) {
+    const fitted = fitWords(tried, room);
+    if (fitted !== undefined) return fitted;
+  }
+  const lines = wrap(pieces, widest);
+  const last = lines.slice(linesMax - 1).join("");
+  const whole = [...lines.slice(0, linesMax - 1), ...(last === "" ? [] : [last])].map(trimmed);
+  return { size: sizeMin, lines: whole.map((line) => cut(line, widest)) };
+}
+
+/** The largest size at which the words fit; undefined if even the smallest does not fit. */
+function fitWords(words: readonly string[], { width, linesMax, sizeMax, sizeMin }: Room) {
   for (let size = sizeMax; size > sizeMin; size *= smaller) {
     const lines = wrap(words, width / size);
     const fits = lines.length <= linesMax && lines.every((line) => widthOf(line.trimEnd()) <= width / size);
     if (fits) return { size, lines: balance(words, width / size, lines).map(trimmed) };
   }
-  const lines = wrap(words, width / sizeMin);
-  const last = lines.slice(linesMax - 1).join("");
-  const whole = [...lines.slice(0, linesMax - 1), ...(last === "" ? [] : [last])].map(trimmed);
-  return { size: sizeMin, lines: whole.map((line) => cut(line, width / sizeMin)) };
+  return undefined;
+}
+
+/** The places at which names of files and hosts are joined. */
+const joints = /(?<=[-_.])/u;
+/** All places, but not before a mark that belongs to the character before it. */
+const characters = /(?=\P{M})/u;
+
+/** The words, each of which is broken at these places if it is longer than a line. Words that all fit stay unchanged. */
+function brokenOf(words: readonly string[], widthEm: number, places: RegExp): readonly string[] {
+  const isLong = (word: string) => widthOf(word.trimEnd()) > widthEm;
+  if (!words.some(isLong)) return words;
+  return words.flatMap((word) => (isLong(word) ? word.split(places) : word));
 }
 
 /**

@@ -262,9 +262,11 @@ function panel({ link, ...words }: Panel, box: Box, wordsWidth = box.width): rea
   const size = box.width;
   const top = box.y + (box.height - size) / 2;
   const room = { width: wordsWidth, linesMax: 1, sizeMax: box.height * 0.055, sizeMin: box.height * 0.025 };
+  // An address may be long, and is typed as a whole.
+  const wide = { ...room, linesMax: addressLinesMax };
   const above: readonly Row[] = [[words.above, room, colors.text]];
   const color = words.isTyped ? colors.text : colors.quiet;
-  const below = words.below.map((line): Row => [line, room, color]);
+  const below = words.below.map((line): Row => [line, wide, color]);
   const gap = box.height * 0.025;
   return [
     ...textRows(above, { ...box, y: top - heightOf(above, 0) - gap }, 0),
@@ -288,12 +290,14 @@ function pairing({ link, base, code }: ShownPairing, box: Box, texts: ScreenText
     sizeMin: unit * 0.035,
   });
   const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
+  const address = `${texts.atAddress} ${shown(base)}`;
+  const isShort = fitText(address, room(0.06, 1)).lines[0] === address;
   const rows: readonly Row[] = [
     [texts.headline.pairing, room(0.12, 2), colors.text],
     [texts.below.pairing, room(0.065, 2), accents.pairing],
     [texts.typeDigits, room(0.055, 1), colors.quiet],
     [digits, room(0.2, 1), colors.text],
-    [`${texts.atAddress} ${shown(base)}`, room(0.06, 1), colors.quiet],
+    [address, isShort ? room(0.06, 1) : room(0.04, addressLinesMax), colors.quiet],
   ];
   const gap = unit * 0.035;
   const free = height - heightOf(rows, gap);
@@ -307,6 +311,8 @@ function pairing({ link, base, code }: ShownPairing, box: Box, texts: ScreenText
     ...textRows(rows, { ...box, x: box.x + codeSize + between, y: box.y + free / 2, width }, gap),
   ];
 }
+
+const addressLinesMax = 3;
 
 /** The address in the form that people type. */
 function shown(base: string): string {

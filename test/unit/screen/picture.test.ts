@@ -282,6 +282,34 @@ test("a text that is too long is cut off with dots, and one that fits is as larg
   expect(fitText("", room).lines).toEqual([]);
 });
 
+test("a name without blanks was cut off in the first line, although it had room for a second one", () => {
+  const room = { width: 300, linesMax: 2, sizeMax: 30, sizeMin: 20 };
+  const whole = (text: string) => {
+    const { lines } = fitText(text, room);
+    expect(lines.join("")).toBe(text);
+    return lines;
+  };
+  expect(whole("Symphony_of_the_Night_(USA)")).toEqual(["Symphony_of_", "the_Night_(USA)"]);
+  expect(whole("tapdeck-kids-room.local:7497").length).toBe(2);
+  expect(whole("Donaudampfschifffahrtsgesell").length).toBe(2);
+  for (const line of whole("o\u0308".repeat(14))) expect(line).toStartWith("o");
+  expect(fitText("Symphony_of_the_Night_(USA)", { ...room, linesMax: 1 }).lines).toEqual([
+    "Symphony_of_the_Nig…",
+  ]);
+  expect(fitText("W".repeat(99), room).lines[1]).toEndWith("W…");
+});
+
+test("the address that a person has to type was cut off for a device with a long name", async () => {
+  const longest = `http://${"the-deck-of-".repeat(5)}mum.local:7497`;
+  for (const size of sizes)
+    for (const picture of [pictures.ready, { ...pictures.pairing, base: longest }]) {
+      const svg = screenSvg(picture, { base: longest }, size, english);
+      expect(wordsIn(svg).replaceAll(" ", "")).toContain(longest.slice("http://".length));
+      const pixels = await render(svg, size);
+      for (const edge of edgesOf(size)) expect(colorsIn(pixels, edge, size.width).size).toBe(1);
+    }
+});
+
 test("a player has the screen, then pairing, the end of play time, what went wrong, and whether a reader is there", () => {
   const { pairing } = pictures;
   const shown = pairing.kind === "pairing" ? pairing : undefined;
