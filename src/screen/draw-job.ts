@@ -77,7 +77,7 @@ export async function render(svg: string, size: Pick<Box, "width" | "height">): 
   return image.pixels;
 }
 
-/** Fonts with Chinese and Japanese characters: that of the SD image, and those of Debian's packages. */
+/** Fonts with Chinese, Japanese and Korean characters: that of the SD image, and those of Debian's packages. */
 const eastAsianFonts = [
   "/usr/share/fonts/wqy-zenhei/wqy-zenhei.ttc",
   "/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc",
@@ -87,9 +87,16 @@ const eastAsianFonts = [
 /** Another font is read only for characters that the first one lacks, because it has 16 MB. */
 function fontsFor(svg: string): readonly Uint8Array[] {
   const own = readFileSync(font);
-  if (!/[\u3001-\u30ff\u4e00-\u9fff]/.test(svg)) return [own];
+  if (!needsEastAsianFont(svg)) return [own];
   const more = eastAsianFonts.find((path) => existsSync(path));
   return more === undefined ? [own] : [own, readFileSync(more)];
+}
+
+/** Whether the text has characters of such a font: Chinese, Japanese, Korean, or Latin in their width. */
+export function needsEastAsianFont(text: string): boolean {
+  return /[\u3001-\u30ff\u3131-\u318e\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60\uffe0-\uffe6]/.test(
+    text,
+  );
 }
 
 let started: Promise<void> | undefined;

@@ -175,8 +175,13 @@ function withLetters(title: string, items: readonly MenuItem[]): readonly MenuIt
   }));
 }
 
+/** The first consonants of Korean syllables, in the order of U+1100 and after. As decomposed they are half letters. */
+const koreanLetters = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ";
+
 function letterOf(name: string): string {
   const [first = ""] = name.normalize("NFD").toUpperCase();
+  const korean = koreanLetters[first.charCodeAt(0) - 0x1100];
+  if (korean !== undefined) return korean;
   if (/\p{L}/u.test(first)) return first;
   return /\d/.test(first) ? "0–9" : "#";
 }

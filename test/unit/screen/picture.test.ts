@@ -5,7 +5,7 @@ import { ServiceError } from "../../../src/core/errors.ts";
 import { faultOf } from "../../../src/core/faults.ts";
 import { findMediaFile } from "../../../src/launch/media-file.ts";
 import { createMediaLookup } from "../../../src/launch/ports/media-lookup.ts";
-import { render } from "../../../src/screen/draw-job.ts";
+import { needsEastAsianFont, render } from "../../../src/screen/draw-job.ts";
 import { marginShare } from "../../../src/screen/menu-parts.ts";
 import {
   noticeOf,
@@ -193,6 +193,19 @@ test("a line of Japanese is broken between its characters, and no line begins wi
   expect(lines.length).toBeGreaterThan(3);
   expect(lines.join("").replaceAll(" ", "")).toBe(screenTexts.ja.noNetwork.replaceAll(" ", ""));
   for (const line of lines) expect(line).toMatch(/^[^、。」ー]/);
+});
+
+test.each([
+  ["マリオ", true],
+  ["東京", true],
+  ["한국어", true],
+  ["ㅎ (20)", true],
+  ["ＦＩＮＡＬ", true],
+  ["Go！", true],
+  ["㐀", true],
+  ["Zelda Ⅲ – “Café” ★ Игра שלום", false],
+])("names of East Asia, such as %s, were drawn as boxes although a font has them", (text, isNeeded) => {
+  expect(needsEastAsianFont(text)).toBe(isNeeded);
 });
 
 test("a broken reader has a picture of its own, which appears only after the first search for readers", () => {

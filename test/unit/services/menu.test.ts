@@ -298,6 +298,17 @@ test("a long folder has letters, a list longer than a page has pages, and a held
   await eventually(() => expect(menu.at()).toBe("B7"));
 });
 
+test("the first letters of Korean names were half letters, which no font of the television has", async () => {
+  const entries = ["가", "까", "하"].flatMap((name) =>
+    Array.from({ length: 20 }, (_, at) => game(`${name}${at}`)),
+  );
+  const menu = await makeMenu({ folders: { "": [system], SNES: entries } });
+  await menu.press("menu");
+  await eventually(() => expect(menu.at()).toBe("Library"));
+  await menu.press("ok", "ok");
+  expect(menu.names()).toEqual(["ㄱ (20)", "ㄲ (20)", "ㅎ (20)"]);
+});
+
 test("a second press while a game starts was a second start, and an arrow of a pad that is pulled out stays held", async () => {
   const menu = await makeMenu({ names: ["Mario", "Zelda", "Kirby"] });
   await menu.press("menu");
