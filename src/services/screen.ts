@@ -69,6 +69,8 @@ const lookMs = 5000;
 const restMs = 10 * 60_000;
 // A start has priority, and a burst of events causes one drawing.
 const drawDelayMs = 150;
+// A drawing that failed is tried again after this time, because the memory of a board may have been full.
+const drawAgainMs = 5 * 60_000;
 // A name is drawn only if the start takes three times as long as a drawing. The time has these bounds. A drawing takes more
 // time than RetroArch's start.
 const namelessMs = { min: 1500, max: 8000 } as const;
@@ -253,10 +255,12 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   const view = () => options.view?.() ?? { rotation: 0, overscan: 0 };
   const keyIn = (shown: unknown, canvas: Canvas) => keyOf([language(), shown], canvas);
   let last = "";
-  let isBroken = false;
+  /** Runs for a while after a drawing has failed. */
+  let broken: Disposable | undefined;
   let isConsoleOurs = false;
   let isCancelled = false;
   let isTold = false;
+  let hasFailed = false;
   let isLate = false;
   let drawingMs = 0;
   /** The packed pictures, by `keyOf`. */
@@ -294,8 +298,12 @@ function createDrawn(terminal: string, options: ScreenOptions) {
       return true;
     }
     if (result.kind === "failed") {
-      isBroken = true;
-      log.warn("screen", "cannot be drawn, and shows text", { device, error: result.why });
+      broken = clock.after(drawAgainMs, () => {
+        broken = undefined;
+      });
+      const say = hasFailed ? log.debug : log.warn;
+      hasFailed = true;
+      say("screen", "cannot be drawn, and shows text", { device, error: result.why });
       await giveBack();
       return false;
     }
@@ -312,7 +320,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
   return {
     /** Shows the picture. Resolves with true if the screen has a drawing, which may stay. */
     async show(facts: ReturnType<typeof followFacts>, rest: number): Promise<boolean> {
-      const frame = isBroken ? undefined : await findFrame();
+      const frame = broken === undefined ? await findFrame() : undefined;
       if (frame === undefined) {
         await giveBack();
         return false;
@@ -376,6 +384,7 @@ function createDrawn(terminal: string, options: ScreenOptions) {
     interrupt: () => painter.cancel(),
     cancel() {
       isCancelled = true;
+      broken?.[Symbol.dispose]();
       painter.cancel();
     },
     giveBack,

@@ -544,6 +544,27 @@ test("if drawing fails, the console's text comes back, with one line in the log"
   expect(screen.isThere).toBe(true);
 });
 
+test("one drawing that the kernel ended for want of memory took the pictures and the menu until the next start", async () => {
+  const results: DrawResult[] = [
+    { kind: "failed", why: "its process ended with SIGKILL" },
+    { kind: "failed", why: "ENOMEM" },
+  ];
+  const { jobs, clock, world, screen } = await makeScreen(
+    [reader],
+    (job) => results.shift() ?? doneIn(1)(job),
+  );
+  for (const count of [1, 2, 3]) {
+    const drawings = () => jobs.filter(({ kind }) => kind === "draw").length;
+    await eventually(() => expect(drawings()).toBe(count));
+    await eventually(() => expect(screen.canShowMenu()).toBe(count === 3));
+    for (let ms = 0; ms < 5 * 60_000; ms += 5000) {
+      clock.advance(5000);
+      await new Promise(setImmediate);
+    }
+  }
+  expect(world.warnings).toEqual(["screen: cannot be drawn, and shows text"]);
+});
+
 test("a drawing for which the machine had no time is tried again, and stays a drawing", async () => {
   const results: DrawResult[] = [{ kind: "late" }, { kind: "late" }];
   const { jobs, clock, world, path } = await makeScreen([reader], (job) => results.shift() ?? doneIn(1)(job));
