@@ -1,6 +1,7 @@
 /** The input devices that one part of the service reads, and those that appear later. */
-import { type FSWatcher, readdirSync, watch } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { watchFolder } from "../config/watch-files.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { ButtonDevice } from "../core/operating-system.ts";
@@ -34,7 +35,7 @@ export interface InputDevices extends Disposable {
 
 export function followInputDevices({ clock, log, part, open, folder }: InputDeviceParts): InputDevices {
   const devices = new Map<string, ButtonDevice>();
-  let watcher: FSWatcher | undefined;
+  let watching: Disposable | undefined;
   let settling: Disposable | undefined;
 
   const openOne = (path: string) => {
@@ -57,23 +58,19 @@ export function followInputDevices({ clock, log, part, open, folder }: InputDevi
   };
   const rest = () => {
     settling?.[Symbol.dispose]();
-    watcher?.close();
-    watcher = undefined;
+    watching?.[Symbol.dispose]();
+    watching = undefined;
     for (const device of devices.values()) device.close();
     devices.clear();
   };
   return {
     hear() {
-      if (watcher !== undefined) return;
-      try {
-        watcher = watch(folder, () => {
-          settling?.[Symbol.dispose]();
-          settling = clock.after(settleMs, look);
-        });
-        watcher.on("error", () => {});
-      } catch {
-        log.warn(part, "new devices are not seen: the folder cannot be watched", { folder });
-      }
+      if (watching !== undefined) return;
+      // The kernel removes the folder with its last device.
+      watching = watchFolder(folder, () => {
+        settling?.[Symbol.dispose]();
+        settling = clock.after(settleMs, look);
+      });
       look();
     },
     rest,

@@ -1,6 +1,6 @@
 /** Buttons of the case over a folder of nodes; the devices behind them are those of the test. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buttonsOf } from "../../../src/config/button-settings.ts";
@@ -104,6 +104,20 @@ test("a device that is plugged in later is heard, and one that is gone is heard 
   expect(open.has(path)).toBe(false);
   await writeFile(join(folder, "event3.changed"), "");
   await eventually(() => expect(open.has(path)).toBe(true));
+});
+
+test("the first device of all, and one that came back after the last was unplugged, were not heard", async () => {
+  // The kernel has the folder only as long as there is an input device.
+  await rm(folder, { recursive: true });
+  buttons.configure(buttonsOf([{ key: "KEY_POWER", script: "**stop" }]));
+  for (let times = 0; times < 2; times++) {
+    await mkdir(folder);
+    const path = await plug("event0", { name: "USB keypad", codes: [power] });
+    await eventually(() => expect(open.has(path)).toBe(true));
+    open.get(path)?.gone();
+    await rm(folder, { recursive: true });
+  }
+  await mkdir(folder);
 });
 
 test("the power key of a case switches the machine off, unless the settings give it a script", () => {
