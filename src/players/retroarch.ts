@@ -37,6 +37,8 @@ const discStepMs = 100;
 const driveOpenMs = 1000;
 // RetroArch writes a picture in a thread of its own, which takes less than this time.
 const pictureMsMax = 5000;
+// RetroArch names pictures by the second, and a later picture replaces one of the same name.
+const picturesApartMs = 1200;
 const softest = -80; // The lowest gain in dB that RetroArch accepts.
 const volumeStep = 0.5; // The gain in dB that RetroArch changes by a command.
 const autosaveSeconds = 10;
@@ -106,6 +108,14 @@ export function startRetroArch(
     turn = mine.catch(() => {});
     return mine;
   };
+  let picturedMs = Number.NEGATIVE_INFINITY;
+  const untilPicture = async () => {
+    const nowMs = performance.now();
+    const waitMs = Math.max(0, picturedMs + picturesApartMs - nowMs);
+    picturedMs = nowMs + waitMs;
+    // After the end of the game, the question that follows has no answer.
+    if (waitMs > 0) await sleep(clock, waitMs, ended.signal).catch(() => {});
+  };
   const insert = async (place: number) => {
     if ((await ask(answerMsMax)) === undefined) throw failed("RetroArch does not answer");
     await drive?.insert(place);
@@ -127,12 +137,14 @@ export function startRetroArch(
       return inTurn(async () => {
         const way = action.kind === "next" ? 1 : action.kind === "previous" ? -1 : 0;
         if (drive !== undefined && way !== 0) return insert(drive.place() + way);
+        if (action.kind === "screenshot") await untilPicture();
         await control(line, ask, action, clock);
         if (action.kind === "mute") loud.toggleMute();
       });
     },
     ...(drive && { insertDisc: (place) => inTurn(() => insert(place)) }),
     async picture() {
+      await untilPicture();
       if ((await ask(answerMsMax)) === undefined) throw failed("RetroArch does not answer");
       return savePicture(line, pictureFolders(argv, { ...env, ...environment }), clock);
     },

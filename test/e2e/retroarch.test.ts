@@ -93,13 +93,20 @@ test("**screenshot saves the picture of the game in RetroArch's folder", async (
     expect(shot).toMatch(/^Game-\d{6}-\d{6}\.png$/);
     expect((await readFile(join(shots, shot))).subarray(-8, -4).toString("latin1")).toBe("IEND");
   });
-  // RetroArch names pictures by the second.
-  const before = await readdir(shots);
-  await eventually(async () => {
-    const path = await deck.launchQueue.picture();
-    expect(before).not.toContain(basename(path));
-    expect(await readPicture(path, 64)).toMatchObject({ contentType: "image/webp" });
-  });
+});
+
+test("a second picture within a second replaced the first one, and was not found", async () => {
+  await using deck = await gameDeck();
+  const shots = join(deck.folder, "shots");
+  await mkdir(shots);
+  const mine = `screenshot_directory = "${shots}"\nvideo_gpu_screenshot = "false"\n`;
+  await deck.file("retroarch.cfg", settings + mine);
+  await deck.play("NES/Game.nes");
+  const paths = [await deck.launchQueue.picture(), await deck.launchQueue.picture()];
+  expect(await deck.run("**screenshot")).toBe(true);
+  await eventually(async () => expect((await readdir(shots)).length).toBe(3));
+  expect(await readdir(shots)).toEqual(expect.arrayContaining(paths.map((path) => basename(path))));
+  for (const path of paths) expect(await readPicture(path, 64)).toMatchObject({ contentType: "image/webp" });
 });
 
 test("it opens no port, whatever the owner's settings say", async () => {
