@@ -308,9 +308,17 @@ async function control(line: MpvLine, action: Exclude<PlayerAction, { to: SeekTa
     await savePicture(line);
     return;
   }
-  const command = commands[action.kind];
-  if (command === undefined) throw failed(`mpv has no ${action.kind.replace("-", " ")}`);
-  await line.ask(command);
+  const { kind } = action;
+  const command = commands[kind];
+  if (command === undefined) throw failed(`mpv has no ${kind.replace("-", " ")}`);
+  try {
+    await line.ask(command);
+  } catch (error) {
+    // mpv gives no reason. If it still answers, it has no further file.
+    const isStep = kind === "next" || kind === "previous";
+    const place = isStep ? await quietly(line, ["get_property", "playlist-pos"]) : undefined;
+    throw place === undefined ? error : failed(`there is no ${kind} item in what plays`, error);
+  }
 }
 
 async function savePicture(line: MpvLine, command: readonly string[] = ["screenshot"]): Promise<void> {

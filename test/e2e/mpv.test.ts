@@ -96,6 +96,13 @@ test("a launch has gone well at the first position that mpv shows, without three
   expect(await deck.launchQueue.playback()).toMatchObject({ mediaName: "long", playbackState: "playing" });
 });
 
+test("the next item of a single song was refused by words that nobody understood", async () => {
+  await using deck = await mpvDeck();
+  await deck.play("Audio/long.wav");
+  expect(await deck.run("**control:next")).toBe("there is no next item in what plays");
+  expect(await deck.run("**control:previous")).toBe("there is no previous item in what plays");
+});
+
 test("it pauses, continues, and seeks to the place that a card names", async () => {
   await using deck = await mpvDeck();
   await deck.play("Audio/long.wav");
