@@ -52,9 +52,17 @@ export function createPlayerVolume(
     forget() {
       wanted = undefined;
     },
-    /** Turns the current player down to the owner's ceiling if it is louder. */
+    /** Turns the current player down to the owner's ceiling if it is louder, also if it loads and does not answer yet. */
     async hold(): Promise<void> {
-      await playing()?.changeVolume?.({ kind: "by", percent: 0 }, ceiling());
+      const player = playing();
+      const lower = async () => void (await player?.changeVolume?.({ kind: "by", percent: 0 }, ceiling()));
+      try {
+        await lower();
+      } catch (error) {
+        if (player?.ready === undefined || playing() !== player) throw error;
+        await player.ready;
+        if (playing() === player) await lower();
+      }
     },
     /**
      * Turns the current player down to a share of the volume that it had before, from 0 to 1. Later players start with

@@ -204,6 +204,28 @@ test("a lower ceiling turns down what plays, and what was wanted holds again onc
   expect(room.volume.first()).toBe(70);
 });
 
+test("headphones that came while a game loaded got the volume of the television", async () => {
+  await using room = await makeRoom({ ceiling: () => 30 });
+  const loaded = Promise.withResolvers<void>();
+  const player = loudPlayer(100);
+  let isLoading = true;
+  room.plays({
+    ...player,
+    ready: loaded.promise,
+    async changeVolume(change, max) {
+      if (isLoading) throw new Error("it does not answer");
+      return (await player.changeVolume?.(change, max)) ?? 0;
+    },
+  });
+  const held = room.volume.hold();
+  isLoading = false;
+  loaded.resolve();
+  await held;
+  expect(await volumeOf(player)).toBe(30);
+  isLoading = true;
+  expect(await room.volume.hold().catch((error) => error.message)).toBe("it does not answer");
+});
+
 /** The present volume of a player. */
 const volumeOf = (player: ControlledPlayer) => player.changeVolume?.({ kind: "by", percent: 0 }, 100);
 
