@@ -49,8 +49,8 @@ interface QuietHoursParts {
 }
 
 const minuteMs = 60_000;
-// The clock may be set meanwhile, and the day on which summer time begins is shorter.
-const lookAgainMinutes = 60;
+// A board without a battery sets its clock soon after the start, without an event.
+const lookAgainMinutes = 1;
 
 /**
  * Turns the player down when quiet hours begin; without quiet hours it does nothing. Call `configure` after each change of

@@ -88,6 +88,14 @@ test("what plays is turned down once when they begin, and again on the next day"
   expect(quiet.holds()).toBe(2);
 });
 
+test("after the clock of a board was set to the evening, what had been started before stayed loud for an hour", () => {
+  using quiet = trial(configOf("20:00", "07:00"));
+  quiet.clock.advance(hour / 2);
+  quiet.clock.jump(9 * hour);
+  quiet.clock.advance(60_000);
+  expect(quiet.holds()).toBe(1);
+});
+
 test("a setting that makes this moment quiet turns down at once, and without quiet hours there is no timer", () => {
   using quiet = trial(configOf("", ""));
   quiet.clock.advance(48 * hour);
