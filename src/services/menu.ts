@@ -65,8 +65,11 @@ export function followMenu(parts: MenuParts): Disposable {
   /** The pages from the first one to the present one; empty while there is no menu. */
   let places: readonly Place[] = [];
   let shown: ShownMenu | undefined;
-  /** The load that is under way. A menu that is closed does not wait for it. */
-  let loading: object | undefined;
+  /**
+   * The load that is under way. A menu that is closed does not wait for it. A person can also go back from a list that
+   * waits for another one, such as a search.
+   */
+  let loading: { readonly isFollowed: boolean } | undefined;
   let levelsAsked = 0;
   let idle: Disposable | undefined;
   let repeating: Disposable | undefined;
@@ -116,9 +119,9 @@ export function followMenu(parts: MenuParts): Disposable {
       log.debug("menu", messageOf(error));
     }
   };
-  const load = async (next: () => Loaded | Promise<Loaded>) => {
+  const load = async (next: () => Loaded | Promise<Loaded>, isFollowed = false) => {
     if (loading !== undefined) return;
-    const mine = {};
+    const mine = { isFollowed };
     const isAbandoned = () => loading !== mine;
     loading = mine;
     try {
@@ -134,7 +137,7 @@ export function followMenu(parts: MenuParts): Disposable {
     if (isAbandoned()) return;
     loading = undefined;
     const follow = places.at(-1)?.list.follow;
-    if (follow !== undefined) await load(async () => after(places, await follow()));
+    if (follow !== undefined) await load(async () => after(places, await follow()), true);
   };
   const moveTo = (place: Place, chosen: number) => {
     const moved = { list: place.list, chosen };
@@ -169,6 +172,10 @@ export function followMenu(parts: MenuParts): Disposable {
     const place = places.at(-1);
     if (place === undefined) return;
     if (key === "menu" || (key === "back" && places.length === 1)) return close();
+    if (key === "back" && loading?.isFollowed) {
+      loading = undefined;
+      return void load(() => places.slice(0, -1));
+    }
     // The screen does not show yet which item a key would choose, so the key is ignored.
     if (loading !== undefined || shown === undefined || screen.drawnMenu() !== shown) return;
     if (key === "back") return void load(() => places.slice(0, -1));

@@ -571,6 +571,25 @@ test("a menu that was closed during a search could not be opened, and came back 
   expect(menu.seen.at(-1)).toBeUndefined();
 });
 
+test("a person who pressed back during a search had to wait up to 75 seconds for its end", async () => {
+  const radio = makeRadio();
+  const menu = await atBluetooth(radio);
+  await menu.press("ok");
+  await eventually(() => expect(radio.asked).toEqual(["search"]));
+  radio.set({ state: "searching", known: [], found: [] });
+  await menu.press("back");
+  await eventually(() => expect(menu.at()).toBe("Bluetooth"));
+  radio.set({ state: "ready", known: [], found: [pad] });
+  const pages = menu.seen.length;
+  for (let times = 0; times < 20; times++) {
+    await menu.clock.advance(500);
+    await new Promise(setImmediate);
+  }
+  expect(menu.seen).toHaveLength(pages);
+  await menu.press("ok");
+  await eventually(() => expect(menu.names()).toEqual(["Pair “Pad”", "Search"]));
+});
+
 test("a clock that was set back made a search endless, and one that was set on ended it at once", async () => {
   const radio = makeRadio();
   const menu = await atBluetooth(radio);
