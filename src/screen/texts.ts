@@ -23,6 +23,8 @@ export interface MenuTexts {
   readonly wifiByPhone: string;
   /** The title of the keyboard. */
   readonly wifiPassword: string;
+  /** The title after a text that is too short or too long. */
+  readonly passwordLength: string;
   readonly bluetooth: string;
   /** An entry that pairs a device of a search. */
   readonly pair: string;
@@ -123,6 +125,7 @@ export const english: ScreenTexts = {
     wifi: "Wi-Fi",
     wifiByPhone: "Set up by phone",
     wifiPassword: "Password of “{network}”",
+    passwordLength: "A password has 8 to 63 characters",
     bluetooth: "Bluetooth",
     pair: "Pair “{device}”",
     isConnected: "{device} (connected)",

@@ -33,6 +33,7 @@ export function wifiList({ wifi, clock, texts }: WifiParts): MenuList {
           choose: () =>
             passwordKeys({
               title: filled(texts().wifiPassword, { network: name }),
+              advice: texts().passwordLength,
               done: (password) => (isWifiPassword(password) ? join(id, password) : undefined),
             }),
         };
@@ -80,12 +81,15 @@ const layouts = {
 
 interface Typing {
   readonly title: string;
+  /** The title after a text that is not complete. */
+  readonly advice: string;
   /** The step that follows this text; undefined if the text is not complete. */
   readonly done: (text: string) => MenuItem["choose"] | undefined;
 }
 
 /** The keys of a keyboard. They end when the text is complete, or when the person goes back. */
-export function passwordKeys({ title, done }: Typing): MenuList {
+export function passwordKeys({ title: first, advice, done }: Typing): MenuList {
+  let title = first;
   let text = "";
   const type = (letter: string) => () => {
     if (text.length < typedMax) text += letter;
@@ -113,10 +117,19 @@ export function passwordKeys({ title, done }: Typing): MenuList {
             return undefined;
           },
         },
-        { name: "done", symbol: menuSymbols.done, choose: () => done(text)?.() },
+        {
+          name: "done",
+          symbol: menuSymbols.done,
+          choose() {
+            const step = done(text);
+            if (step !== undefined) return step();
+            title = advice;
+            return layout(name);
+          },
+        },
       ],
     };
   };
-  const { replaces: _, ...first } = layout("small");
-  return first;
+  const { replaces: _, ...keys } = layout("small");
+  return keys;
 }

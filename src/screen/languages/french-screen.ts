@@ -48,6 +48,7 @@ export const frenchScreen: ScreenTexts = {
     wifi: "Wi-Fi",
     wifiByPhone: "Régler par téléphone",
     wifiPassword: "Mot de passe de « {network} »",
+    passwordLength: "Un mot de passe a 8 à 63 caractères",
     bluetooth: "Bluetooth",
     pair: "Associer « {device} »",
     isConnected: "{device} (connecté)",

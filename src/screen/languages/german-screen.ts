@@ -48,6 +48,7 @@ export const germanScreen: ScreenTexts = {
     wifi: "WLAN",
     wifiByPhone: "Mit dem Handy einrichten",
     wifiPassword: "Passwort von „{network}“",
+    passwordLength: "Ein Passwort hat 8 bis 63 Zeichen",
     bluetooth: "Bluetooth",
     pair: "„{device}“ koppeln",
     isConnected: "{device} (verbunden)",

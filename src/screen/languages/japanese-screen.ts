@@ -48,6 +48,7 @@ export const japaneseScreen: ScreenTexts = {
     wifi: "Wi-Fi",
     wifiByPhone: "スマホで設定",
     wifiPassword: "「{network}」のパスワード",
+    passwordLength: "パスワードは8～63文字です",
     bluetooth: "Bluetooth",
     pair: "「{device}」とペアリング",
     isConnected: "{device}（接続中）",

@@ -48,6 +48,7 @@ export const portugueseScreen: ScreenTexts = {
     wifi: "Wi-Fi",
     wifiByPhone: "Configurar pelo celular",
     wifiPassword: "Senha de “{network}”",
+    passwordLength: "Uma senha tem de 8 a 63 caracteres",
     bluetooth: "Bluetooth",
     pair: "Emparelhar “{device}”",
     isConnected: "{device} (conectado)",

@@ -48,6 +48,7 @@ export const spanishScreen: ScreenTexts = {
     wifi: "Wi-Fi",
     wifiByPhone: "Configurar con el móvil",
     wifiPassword: "Contraseña de «{network}»",
+    passwordLength: "Una contraseña tiene de 8 a 63 caracteres",
     bluetooth: "Bluetooth",
     pair: "Vincular «{device}»",
     isConnected: "{device} (conectado)",

@@ -25,7 +25,7 @@ const sizes = [
   { width: 1080, height: 1920 },
   { width: 480, height: 640 },
 ] as const;
-const { items } = passwordKeys({ title: "Password", done: () => undefined });
+const { items } = passwordKeys({ title: "Password", advice: "", done: () => undefined });
 const picture = (typed: string) =>
   ({ kind: "menu", title: "Password", tiles: items, typed, page: 1, pages: 1 }) as const;
 
@@ -66,7 +66,7 @@ test("arrows lead to each key, round at the sides, and from letters to the wide 
 
 test("all printable characters of ASCII can be typed", async () => {
   const seen = new Set<string>([" "]);
-  const first = passwordKeys({ title: "", done: () => undefined });
+  const first = passwordKeys({ title: "", advice: "", done: () => undefined });
   const large = await first.items[40]?.choose();
   const signs = await first.items[41]?.choose();
   for (const list of [first, large, signs])

@@ -65,7 +65,7 @@ test.each(Object.entries(screenTexts))(
   "in the language %p each text of the menu is whole",
   (_language, texts) => {
     const { empty, hint, title, searching, wifiPassword: _password, ...rest } = texts.menu;
-    const { bluetoothFaults, pairing: _pairing, typeCode, pressPairing, ...names } = rest;
+    const { bluetoothFaults, pairing: _pairing, typeCode, pressPairing, passwordLength, ...names } = rest;
     const all = Object.values(names);
     for (const size of sizes)
       for (let first = 0; first < all.length; first += menuTilesMax) {
@@ -76,7 +76,7 @@ test.each(Object.entries(screenTexts))(
       }
     // The longest texts of both kinds: above the tiles, and alone.
     for (const size of sizes)
-      for (const above of Object.values(bluetoothFaults)) {
+      for (const above of [...Object.values(bluetoothFaults), passwordLength]) {
         const svg = screenSvg(
           { kind: "menu", title: above, tiles: [{ name: "A" }], page: 1, pages: 1 },
           place,

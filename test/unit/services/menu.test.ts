@@ -452,8 +452,11 @@ test("a network is searched for, and joined with the password of the keyboard", 
   // The text is still there, and so is the border of the key.
   expect(menu.seen.at(-1)?.typed).toBe("1211");
   expect(menu.at()).toBe("abc");
-  // "Done" is pressed too early, which does nothing; then one letter is erased.
-  menu.type("left", "ok");
+  // "Done" is pressed too early, which says why nothing is joined; then one letter is erased.
+  menu.type("left");
+  expect(menu.at()).toBe("done");
+  await menu.press("ok");
+  expect(menu.seen.at(-1)).toMatchObject({ title: "A password has 8 to 63 characters", typed: "1211" });
   expect(menu.at()).toBe("done");
   expect(wifi.joined).toEqual([]);
   menu.type("left", "ok");
