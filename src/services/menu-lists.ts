@@ -164,12 +164,17 @@ async function entriesOf(library: Pick<LibraryService, "browse">, path: string) 
   return entries;
 }
 
+/** Compares marks, then digits, then letters. */
+const compareLetters = new Intl.Collator("en").compare;
+
 /** The items, or the first letters of their names if there are many items. */
 function withLetters(title: string, items: readonly MenuItem[]): readonly MenuItem[] {
   if (items.length <= withoutLettersMax) return items;
   const groups = Map.groupBy(items, ({ name }) => letterOf(name));
   if (groups.size > lettersMax) return items;
-  return [...groups].map(([letter, of]) => ({
+  // The folders of a folder come before its files, so their letters are in no order.
+  const inOrder = [...groups].sort(([one], [other]) => compareLetters(one, other));
+  return inOrder.map(([letter, of]) => ({
     name: `${letter} (${of.length})`,
     choose: () => ({ title: `${title}: ${letter}`, items: of }),
   }));

@@ -279,7 +279,8 @@ test("a long folder has letters, a list longer than a page has pages, and a held
   await menu.press("menu");
   await eventually(() => expect(menu.at()).toBe("Library"));
   await menu.press("ok", "ok");
-  expect(menu.names()).toEqual(["A (10)", "B (10)", "C (10)", "D (10)", "E (10)", "F (10)", "0–9 (1)"]);
+  expect(menu.names()).toEqual(["0–9 (1)", "A (10)", "B (10)", "C (10)", "D (10)", "E (10)", "F (10)"]);
+  menu.type("right");
   await menu.press("right", "ok");
   expect(menu.seen.at(-1)).toMatchObject({ title: "Super Nintendo: B", page: 1, pages: 2 });
   menu.down("right");
@@ -296,6 +297,18 @@ test("a long folder has letters, a list longer than a page has pages, and a held
   expect(menu.at()).toBe("B8");
   await menu.press("left");
   await eventually(() => expect(menu.at()).toBe("B7"));
+});
+
+test("the letter of a folder stood before all letters of games", async () => {
+  const hacks = { ...system, type: "directory" as const, name: "Hacks", path: "SNES/Hacks" };
+  const games = ["Alps", "Hill", "Zoo", "#1"].flatMap((name) =>
+    Array.from({ length: 13 }, (_, at) => game(`${name} ${at}`)),
+  );
+  const menu = await makeMenu({ folders: { "": [system], SNES: [hacks, ...games] } });
+  await menu.press("menu");
+  await eventually(() => expect(menu.at()).toBe("Library"));
+  await menu.press("ok", "ok");
+  expect(menu.names()).toEqual(["# (13)", "A (13)", "H (14)", "Z (13)"]);
 });
 
 test("the first letters of Korean names were half letters, which no font of the television has", async () => {
