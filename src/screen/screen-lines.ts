@@ -1,13 +1,12 @@
 /** Text on the screen: without control characters, shortened, and broken into lines of a fitting size. */
 
-/** One line without control characters, marks of direction and stacked accents, of at most `charsMax` characters. */
+/**
+ * One line without control characters, marks of direction and stacked accents, of at most `charsMax` characters. Pictures
+ * that the font lacks are left out, unless the text has nothing else.
+ */
 export function plainText(text: string, charsMax: number): string {
-  const clean = text
-    .slice(0, charsMax * 4)
-    .normalize("NFC")
-    .replace(/[\p{C}\p{Z}]+/gu, " ")
-    .replace(/(\p{M}{2})\p{M}+/gu, "$1")
-    .trim();
+  const part = text.slice(0, charsMax * 4);
+  const clean = oneLine(part.replace(missingPictures, " ").replaceAll(keycap, "")) || oneLine(part);
   const characters = [...clean];
   return characters.length <= charsMax
     ? clean
@@ -15,6 +14,20 @@ export function plainText(text: string, charsMax: number): string {
         .slice(0, charsMax - 1)
         .join("")
         .trimEnd()}…`;
+}
+
+/** The emoji that DejaVu Sans Bold lacks, and a few that it has. */
+const missingPictures =
+  /[\u2705\u2728\u274c\u274e\u2753-\u2755\u2757\u2795-\u2797\u2b50\u2b55\u{1f000}-\u{1f5ff}\u{1f641}-\u{1faff}]\ufe0f?/gu;
+/** It stands behind a digit, and is drawn over the next letter. */
+const keycap = "\u20e3";
+
+function oneLine(text: string): string {
+  return text
+    .normalize("NFC")
+    .replace(/[\p{C}\p{Z}]+/gu, " ")
+    .replace(/(\p{M}{2})\p{M}+/gu, "$1")
+    .trim();
 }
 
 /** Escapes a text for the content and the attributes of XML. */

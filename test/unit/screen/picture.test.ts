@@ -285,6 +285,15 @@ test("a name is text, whatever it contains: no markup, no control characters, no
   await render(svg, sizes[0]);
 });
 
+test("pictures in a name were boxes, because no font of the television has them", () => {
+  expect(plainText("🎮 Games 🕹️", 80)).toBe("Games");
+  expect(plainText("Super👍🏽Mario 🇩🇪 👨‍👩‍👧", 80)).toBe("Super Mario");
+  expect(plainText("1️⃣ First ⭐", 80)).toBe("1\ufe0f First");
+  // The font has these.
+  expect(plainText("I ❤ NES ☺ ⚡ 😀", 80)).toBe("I ❤ NES ☺ ⚡ 😀");
+  expect(plainText("🎮", 80)).toBe("🎮");
+});
+
 test("a text that is too long is cut off with dots, and one that fits is as large as it may be", () => {
   const room = { width: 400, linesMax: 2, sizeMax: 50, sizeMin: 20 };
   const { size, lines } = fitText(plainText(long, 1000), room);
