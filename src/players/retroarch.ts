@@ -117,8 +117,9 @@ export function startRetroArch(
     if (waitMs > 0) await sleep(clock, waitMs, ended.signal).catch(() => {});
   };
   const insert = async (place: number) => {
-    if ((await ask(answerMsMax)) === undefined) throw failed("RetroArch does not answer");
-    await drive?.insert(place);
+    const status = await ask(answerMsMax);
+    if (status === undefined) throw failed("RetroArch does not answer");
+    await drive?.insert(place, () => setPause({ line, ask, clock }, false, status));
   };
   return {
     process,
@@ -402,9 +403,11 @@ function createDrive(line: RetroArchLine, { content, paths, inserted }: DiscSet,
   return {
     place: () => place,
     state: () => ({ disc: { number: place + 1, of: paths.length } }),
-    async insert(wanted: number): Promise<void> {
+    /** A paused RetroArch ignores the keys of the drive, and its game would not notice the open drive, so it must `resume`. */
+    async insert(wanted: number, resume: () => Promise<void>): Promise<void> {
       if (wanted < 0 || wanted >= paths.length)
         throw failed(`the game has ${paths.length} discs, and disc ${place + 1} is in the drive`);
+      await resume();
       const steps = (wanted - shift + paths.length) % paths.length;
       await say("DISK_EJECT_TOGGLE");
       // The keys of the drive stop at the first disc, whichever disc a player has chosen in the menu.

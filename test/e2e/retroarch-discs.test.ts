@@ -86,6 +86,21 @@ test("a game starts with the disc of its card, and its drive knows the order of 
   await trial.drives([...first, ...changes]);
 });
 
+test("the card of another disc left a game paused, and the disc before in its drive", async () => {
+  await using trial = await discDeck(discs);
+  const { deck } = trial;
+  await deck.play(`PSX/${discs[0]}`);
+  const started = ["list Quest (USA) (Disc 1).m3u", `disc ${discs[0]}`];
+  await trial.drives(started);
+  expect(await deck.run("**control:pause")).toBe(true);
+  expect(await deck.run(`PSX/${discs[1]}`)).toBe(true);
+  await trial.drives([...started, "open", "close", `disc ${discs[1]}`]);
+  expect(await deck.launchQueue.playback()).toMatchObject({
+    playbackState: "playing",
+    disc: { number: 2, of: 3 },
+  });
+});
+
 test("a card that names the player starts the game again, with its own disc", async () => {
   await using trial = await discDeck(discs);
   await trial.deck.play(`PSX/${discs[0]}`);
