@@ -385,7 +385,24 @@ async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, cloc
   }
   const command = kind === "seek" || kind === "rewind" ? undefined : commands[kind];
   if (command === undefined) throw failed(`RetroArch has no ${kind.replace("-", " ")} command`);
+  if (now === "paused" && ignoredInPause.has(kind)) return runBriefly(line, command, clock);
   line.say(command);
+}
+
+/** A paused RetroArch 1.14 ignores these commands (\`runloop.c\`). */
+const ignoredInPause: ReadonlySet<PlayerAction["kind"]> = new Set(["save-state", "load-state", "reset"]);
+
+/**
+ * Says the command to a paused RetroArch, which runs for a few frames. The status is asked without a report of these
+ * frames, because the game remains paused for everybody else.
+ */
+async function runBriefly(line: RetroArchLine, command: string, clock: Clock): Promise<void> {
+  const quietly = { line, ask: line.status, clock };
+  await setPause(quietly, false, "paused");
+  line.say(command);
+  // The response is of the frame that runs the command.
+  await line.freshStatus(answerMsMax);
+  await setPause(quietly, true, "playing");
 }
 
 /**

@@ -8,6 +8,7 @@ import { availableLaunchers } from "../../src/launch/launchers.ts";
 import { proofMs } from "../../src/launch/playing.ts";
 import { readPicture } from "../../src/media/pictures.ts";
 import { coreFolders, findCores } from "../../src/players/retroarch-cores.ts";
+import { retroArchSettings } from "../helpers/counting-games.ts";
 import { defaultConfig } from "../helpers/defaults.ts";
 import { headlessRetroArch as settings } from "../helpers/disc-core.ts";
 import { type Deck, type DeckOptions, makeDeck } from "../helpers/launch-harness.ts";
@@ -107,6 +108,23 @@ test("a second picture within a second replaced the first one, and was not found
   await eventually(async () => expect((await readdir(shots)).length).toBe(3));
   expect(await readdir(shots)).toEqual(expect.arrayContaining(paths.map((path) => basename(path))));
   for (const path of paths) expect(await readPicture(path, 64)).toMatchObject({ contentType: "image/webp" });
+});
+
+test("a paused game acknowledged that its state was saved, and saved none", async () => {
+  await using deck = await gameDeck();
+  const states = join(deck.folder, "states");
+  await mkdir(states);
+  await deck.file("retroarch.cfg", `${retroArchSettings}savestate_directory = "${states}"\n`);
+  await deck.play("NES/Game.nes");
+  expect(await deck.run("**control:pause")).toBe(true);
+  expect(await deck.run("**control:save_state")).toBe(true);
+  await eventually(async () =>
+    expect(await readdir(states, { recursive: true })).toContain("NES/Nestopia/Game.state"),
+  );
+  expect(await deck.run("**control:load_state||**control:reset")).toBe(true);
+  // Nobody else notices the moment in which the game runs.
+  expect(await state(deck)).toBe("paused");
+  expect(deck.told("media.resumed")).toEqual([]);
 });
 
 test("it opens no port, whatever the owner's settings say", async () => {
