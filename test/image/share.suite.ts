@@ -74,8 +74,9 @@ async function running(): Promise<readonly string[]> {
   const sockets = await board.shell(
     "netstat -l -n -t -u | awk '/^(tcp|udp)/ {print $1, $4}' | grep -v -E ':(3[2-9]|[456].)...$' | sort",
   );
-  // The programs that answer this question are left out, because their number differs.
-  const own = /^(?:sh|-sh|ash|awk|sort|tr|grep|netstat|sleep|\/bin\/sh .*shell)\b/;
+  // The programs that answer this question are left out, because their number differs, and so are the service's short jobs.
+  const own =
+    /^(?:sh|-sh|ash|awk|cut|sort|tr|grep|netstat|sleep|\/bin\/sh .*shell|\/usr\/bin\/tapdeck \S+-job)\b/;
   return [...programs.split("\n").filter((line) => !own.test(line)), ...sockets.split("\n")].map((line) =>
     line.trim(),
   );
