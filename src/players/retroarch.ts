@@ -389,7 +389,7 @@ async function control(line: RetroArchLine, ask: Ask, action: PlayerAction, cloc
   line.say(command);
 }
 
-/** A paused RetroArch 1.14 ignores these commands (\`runloop.c\`). */
+/** A paused RetroArch 1.14 ignores these commands (`runloop.c`). */
 const ignoredInPause: ReadonlySet<PlayerAction["kind"]> = new Set(["save-state", "load-state", "reset"]);
 
 /**
