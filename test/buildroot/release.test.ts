@@ -303,11 +303,26 @@ test.each(refused)(
     await cp(at("builds/pi4"), build, { recursive: true, verbatimSymlinks: true });
     await change(build);
     await mkdir(at("kept"), { recursive: true });
-    await writeFile(at("kept/file"), "earlier");
+    await writeFile(at("kept/SHA256SUMS"), "earlier");
     await expect(release("kept", { boards: ["pi4"], builds: "spoilt" })).rejects.toThrow(why);
-    expect(await readdir(at("kept"))).toEqual(["file"]);
+    expect(await readdir(at("kept"))).toEqual(["SHA256SUMS"]);
     expect((await readdir(folder)).filter((name) => name.endsWith(".new"))).toEqual([]);
     await rm(at("spoilt"), { recursive: true });
   },
   180_000,
 );
+
+test("a folder with a slash at its end lost both the new release and the earlier one", async () => {
+  await mkdir(at("slash"));
+  await writeFile(at("slash/SHA256SUMS"), "earlier");
+  await release("slash/", { boards: ["pi4"] });
+  expect(await readdir(at("slash"))).toContain(named("pi4", "img.xz"));
+  expect((await bytesOf("slash/SHA256SUMS")).toString()).not.toBe("earlier");
+}, 180_000);
+
+test("a release deleted the other files of its folder", async () => {
+  await mkdir(at("downloads"));
+  await writeFile(at("downloads/index.html"), "<h1>Downloads</h1>");
+  await expect(release("downloads", { boards: ["pi4"] })).rejects.toThrow("name a folder for it alone");
+  expect(await readdir(at("downloads"))).toEqual(["index.html"]);
+}, 180_000);

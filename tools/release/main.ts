@@ -22,8 +22,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { ifThere } from "../../src/core/errors.ts";
 import { authorityIn, checkSigner } from "../image/authority.ts";
 import { root as checkout } from "../image/meta.ts";
 import { makeRaucBundle, versionOfRoot } from "../image/rauc-bundle.ts";
@@ -47,7 +48,7 @@ const { values, positionals } = parseArgs({
 const { builds, authority, url, out } = values;
 try {
   if (builds && authority && url && out && positionals.length > 0) {
-    await release(builds, [...new Set(positionals)].toSorted(), { authority, url, out });
+    await release(builds, [...new Set(positionals)].toSorted(), { authority, url, out: resolve(out) });
   } else {
     process.stderr.write(
       "say which keys sign and where the files will be: make release AUTHORITY=keys URL=ADDRESS\n",
@@ -66,6 +67,7 @@ async function release(
   { authority, url, out }: Release,
 ): Promise<void> {
   await checkSigner(authority);
+  await refuseOthers(out);
   const fresh = `${out}.new`;
   const work: Release = { authority, url: url.replace(/\/+$/, ""), out: fresh };
   await rm(fresh, { recursive: true, force: true });
@@ -89,6 +91,16 @@ async function release(
   }
   for (const name of (await readdir(out)).toSorted())
     process.stdout.write(`${join(out, name)}: ${((await stat(join(out, name))).size / 1e6).toFixed(1)} MB\n`);
+}
+
+/** Throws a sentence if the folder has a file that is no part of an earlier release, because the new one takes its place. */
+async function refuseOthers(out: string): Promise<void> {
+  const names = (await ifThere(readdir(out))) ?? [];
+  const other = names.find((name) => !/^(tapdeck[-.]|SHA256SUMS)/.test(name));
+  if (other !== undefined)
+    throw new Error(
+      `a release replaces its whole folder, and ${out} has ${other}: name a folder for it alone`,
+    );
 }
 
 async function releaseBoard(build: string, board: string, work: Release): Promise<ListedImage> {
