@@ -152,6 +152,36 @@ test("the Python client notices a handshake with a point of small order as a fai
   ]);
 });
 
+test("a device that refuses a connection with a status of HTTP ended Home Assistant's task, which knows no such exception", async () => {
+  const sentence = "too many connections: close some, or try again in a second";
+  await using busy = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => new Response(`${sentence}\n`, { status: 503 }),
+  });
+  await using noHttp = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { data: (socket) => void socket.end("SSH-2.0-other\r\n") },
+  });
+  const noticed: unknown[] = [];
+  for (const { port } of [busy, noHttp]) {
+    await using python = await start((command) => command, "impostor", `ws://127.0.0.1:${port}/api/v0.1`);
+    noticed.push(...(await python.rest()));
+  }
+  const url = `ws://127.0.0.1:${busy.port}/api/v0.1`;
+  await using python = await start((command) => command, "wrong-secret", url, crypto.randomUUID());
+  noticed.push(...(await python.rest()));
+  const refusal = ["ConnectionError", `the device refuses the connection: ${sentence}`, null, null];
+  const other = [
+    "ConnectionError",
+    expect.stringContaining("the other side is no device of Tapdeck"),
+    null,
+    null,
+  ];
+  expect(noticed).toEqual([refusal, other, refusal]);
+});
+
 describe.skipIf(!canMakeNetworks)("the Python client", () => {
   test("needs no identity on the device, and reports refusals and limits as exceptions", async () => {
     await using python = await start(device.network.onDevice, "plain", "ws://127.0.0.1:7497/api/v0.1");

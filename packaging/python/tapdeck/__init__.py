@@ -44,7 +44,7 @@ from noise.connection import NoiseConnection
 from noise.exceptions import NoiseInvalidMessage
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_websocket
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 __all__ = ["Client", "Identity", "RpcError", "SecureFailure", "Subscription", "connect", "pair"]
 
@@ -54,6 +54,7 @@ FRAME_CHARS_MAX = 2 * PAYLOAD_BYTES_MAX
 MESSAGE_BYTES_MAX = 65535  # A constant of Noise; it includes the tag.
 PIECE_BYTES_MAX = MESSAGE_BYTES_MAX - 16 - 1
 WAITING_MAX = 10_000
+REFUSAL_CHARS_MAX = 300
 
 
 @dataclass(frozen=True)
@@ -206,8 +207,9 @@ class Client:
 async def connect(url: str, identity: Identity | None = None, **options: Any) -> AsyncIterator[Client]:
     """Connects to `ws://host:port/api/v0.1` or `wss://...`, over the secure layer if there is an `identity`.
 
-    `options` go to `websockets.asyncio.client.connect`, such as `ssl`. Raises `OSError` if nobody answers, `RpcError` with
-    code -32003 if the device does not know the identity, and `SecureFailure` if the other side does not know the secret.
+    `options` go to `websockets.asyncio.client.connect`, such as `ssl`. Raises `OSError` if nobody answers or the
+    device refuses the connection, `RpcError` with code -32003 if the device does not know the identity, and `SecureFailure`
+    if the other side does not know the secret.
     """
     async with _open(url, options) as socket:
         session = None if identity is None else await _shake_hands(socket, identity)
@@ -311,9 +313,19 @@ async def _shake_hands(socket: ClientConnection, identity: Identity) -> _Session
     return _Session(noise)
 
 
-def _open(url: str, options: dict[str, Any]) -> open_websocket:
-    # A device of this network is not behind a proxy, and sealed frames do not compress.
-    return open_websocket(url, **{"compression": None, "max_size": FRAME_CHARS_MAX, "proxy": None, **options})
+@contextlib.asynccontextmanager
+async def _open(url: str, options: dict[str, Any]) -> AsyncIterator[ClientConnection]:
+    try:
+        # A device of this network is not behind a proxy, and sealed frames do not compress.
+        socket = await open_websocket(url, **{"compression": None, "max_size": FRAME_CHARS_MAX, "proxy": None, **options})
+    except InvalidStatus as error:
+        sentence = bytes(error.response.body or b"").decode("utf-8", "replace").strip()[:REFUSAL_CHARS_MAX]
+        why = sentence or f"the status of HTTP is {error.response.status_code}"
+        raise ConnectionError(f"the device refuses the connection: {why}") from error
+    except InvalidHandshake as error:
+        raise ConnectionError(f"the other side is no device of Tapdeck: {error}") from error
+    async with socket:
+        yield socket
 
 
 async def _receive_object(socket: ClientConnection) -> dict[str, Any]:
