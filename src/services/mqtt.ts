@@ -99,7 +99,9 @@ export function followMqtt(parts: MqttParts) {
     });
   };
   const following = settings.onChange((now, before) => {
-    if (JSON.stringify(now.mqtt) !== JSON.stringify(before.mqtt)) applyInTurn();
+    // The site names a group of topics.
+    const isMoved = now.device.site !== before.device.site;
+    if (isMoved || JSON.stringify(now.mqtt) !== JSON.stringify(before.mqtt)) applyInTurn();
     else deck?.showFaults();
   });
   applyInTurn();

@@ -306,6 +306,32 @@ brokerTest(
   },
 );
 
+brokerTest("a deck that was moved to another site still took the commands of the old one", async () => {
+  const at = (site: string) => byPassword("moved", `[device]\nsite = "${site}"\n`);
+  await using place = await placeOf(at("museum"));
+  await using service = await startTapdeck(place);
+  await connected(service);
+  const heard = await broker.listen("tapdeck/moved/reply/#");
+  const ask = (group: string, to: string) =>
+    broker.publish(
+      `tapdeck/${group}/cmd/version`,
+      "",
+      ...["-V", "5", "-D", "publish", "response-topic", `tapdeck/${group}/reply/${to}`],
+    );
+  await ask("@museum", "before");
+  await heard.next("tapdeck/moved/reply/before");
+  await place.config(at("library"));
+  await eventually(async () => {
+    await ask("@library", "new");
+    expect(heard.heard.some(({ topic }) => topic.endsWith("/new"))).toBe(true);
+  });
+  await ask("@museum", "old");
+  await ask("@all", "end");
+  await heard.next("tapdeck/moved/reply/end");
+  heard.stop();
+  expect(heard.heard.filter(({ topic }) => topic.endsWith("/old"))).toEqual([]);
+});
+
 brokerTest("bad commands are refused, and old ones do not run", async () => {
   await using place = await placeOf(byPassword("den", 'role = "member"\n'));
   await broker.publish("tapdeck/den/cmd/launch", '"SNES/Sonic.sfc"', "-r");
