@@ -8,7 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
 import {
@@ -38,10 +38,18 @@ export interface BackupFacts {
   readonly bytes: number;
 }
 
-/** Writes the lines, and returns once the file is on the disk. Throws `failed` for one that would be too large. */
+/**
+ * Writes the lines, and returns once the file is on the disk. Throws `failed` for one that would be too large. After any
+ * error there is no file.
+ */
 export async function writeBackup(path: string, lines: AsyncIterable<string>): Promise<BackupFacts> {
   await using file = await open(path, "w", 0o600);
-  return await writeBackupTo(file, lines);
+  try {
+    return await writeBackupTo(file, lines);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
 }
 
 /** `writeBackup` to an open file, which stays open. */

@@ -98,8 +98,13 @@ export function createBackupService({ places, settings, store, log, restart }: B
     give: (body, isRemote) =>
       task(async () => {
         await mkdir(paths.folder, { recursive: true, mode: 0o700 });
-        await receive(body, paths.given);
-        return await preview(isRemote);
+        try {
+          await receive(body, paths.given);
+          return await preview(isRemote);
+        } catch (error) {
+          await rm(paths.given, { force: true });
+          throw error;
+        }
       }),
     send: (offset, part) =>
       task(async () => {

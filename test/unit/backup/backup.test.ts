@@ -1,6 +1,6 @@
 /**
  * Backups: their content, the refusals, and that a refusal changes nothing.
- * Covers: src/backup.
+ * Covers: src/backup, src/services/backup-service.ts.
  */
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
@@ -17,10 +17,12 @@ import { stageRestore } from "../../../src/backup/stage-restore.ts";
 import { backupTextBytesMax } from "../../../src/core/console-limits.ts";
 import { clientsMax, launchErrorCharsMax, scriptBytesMax } from "../../../src/core/limits.ts";
 import { createLog, silentLog } from "../../../src/core/log.ts";
+import { createBackupService } from "../../../src/services/backup-service.ts";
 import { schemaVersion, schemaVersionMin } from "../../../src/store/migrations.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { makeCertificate } from "../../../src/system/certificate.ts";
 import { seededRandom } from "../../emulators/emulated-line.ts";
+import { defaultConfig } from "../../helpers/defaults.ts";
 
 const passphrase = "correct horse battery";
 const made: string[] = [];
@@ -350,6 +352,41 @@ test("a mapping file whose name has a line feed is named, and left out of the ba
   expect(leftOut).toEqual([
     String.raw`the mapping file "a\nb.toml": its name has a control character, so rename it`,
   ]);
+});
+
+/** The backups and restores of a service that runs in the folder of `from`. */
+async function serviceOf(from: Device) {
+  const store = openStore(from.dataFolder);
+  const settings = { current: () => defaultConfig, faults: () => [] };
+  const service = createBackupService({ places: from, settings, store, log: silentLog, restart() {} });
+  return { ...service, [Symbol.dispose]: () => store.close() };
+}
+
+test("a backup that could not be made was served as a file of zeros, in the place of the one before", async () => {
+  const from = await device("one");
+  using service = await serviceOf(from);
+  await service.make(undefined, undefined);
+  const mappings = join(from.dataFolder, "config/mappings");
+  await rm(mappings, { recursive: true });
+  await writeFile(mappings, "no folder");
+  expect(await refusal(service.make(undefined, undefined))).toContain("ENOTDIR");
+  expect(await refusal(service.take())).toContain("no backup is ready");
+  expect(await readdir(join(from.dataFolder, "backups"))).toEqual([]);
+});
+
+test("a backup that was sent in part stayed on the card until the next start", async () => {
+  const from = await device("one");
+  using service = await serviceOf(from);
+  const cut = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new Uint8Array(1000));
+    },
+    pull(controller) {
+      controller.error(new Error("the connection ended"));
+    },
+  });
+  expect(await refusal(service.give(cut, false))).toContain("the connection ended");
+  expect(await readdir(join(from.dataFolder, "backups"))).toEqual([]);
 });
 
 test("a small file that unpacks to a large one is refused before it is kept", async () => {
