@@ -49,10 +49,19 @@ export class DownloadRefused extends Error {
 
 /**
  * Resolves when `path` holds the whole file, with the right size and hash. After an interruption the bytes so far stay,
- * and the next call for the same file continues from them. Throws `DownloadRefused`, another error with a sentence, or
- * the signal's reason.
+ * and the next call for the same file continues from them. Throws `DownloadRefused`, after which no file stays, another
+ * error with a sentence, or the signal's reason.
  */
 export async function download(what: Download, place: DownloadPlace, signal: AbortSignal): Promise<void> {
+  try {
+    await fetchWhole(what, place, signal);
+  } catch (error) {
+    if (error instanceof DownloadRefused) await removeDownload(place.path);
+    throw error;
+  }
+}
+
+async function fetchWhole(what: Download, place: DownloadPlace, signal: AbortSignal): Promise<void> {
   const known = await readSource(place.path);
   if (isSame(known, what) && what.sha256 !== undefined && (await hashOf(place.path)) === what.sha256) return;
   for (let resumed = true; ; ) {
@@ -136,9 +145,16 @@ async function append(
   const total = stated === null ? what.bytes : from + Number(stated);
   if (what.bytes !== undefined && total !== what.bytes)
     throw new DownloadRefused(`${what.url}: the server has ${total} bytes, and ${what.bytes} were announced`);
-  const most = await roomFor(place, from);
-  const tooLong = () =>
-    new DownloadRefused(`the update has more than the ${Math.floor(most / 2 ** 20)} MiB that fit`);
+  const room = await roomFor(place, from);
+  const most = Math.min(room, place.bytesMax);
+  const tooLong = () => {
+    const mib = Math.floor(most / 2 ** 20);
+    const why =
+      room < place.bytesMax
+        ? `the disk has room for ${mib} MiB of this file: free some space, then try again`
+        : `the file has more than the ${mib} MiB that an update may have`;
+    return new DownloadRefused(`${what.url}: ${why}`);
+  };
   if ((total ?? 0) > most) throw tooLong();
   let done = from;
   for await (const chunk of response.body ?? []) {
@@ -151,10 +167,10 @@ async function append(
   if (total !== undefined && done !== total) throw new Error("the connection ended before the file did");
 }
 
-/** The largest size that the file may have. */
-async function roomFor({ path, bytesMax, freeBytesMin }: DownloadPlace, there: number): Promise<number> {
+/** The largest size of the file for which the disk has room. */
+async function roomFor({ path, freeBytesMin }: DownloadPlace, there: number): Promise<number> {
   const { bavail, bsize } = await statfs(dirname(path));
-  return Math.min(bavail * bsize - freeBytesMin + there, bytesMax);
+  return Math.max(0, bavail * bsize - freeBytesMin + there);
 }
 
 /** The response to a GET. Redirects are followed, but must neither leave TLS nor lead to this device. */
