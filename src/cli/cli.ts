@@ -14,7 +14,7 @@ import type { CommandLine, Common, Invocation } from "./arguments.ts";
 import { keepBeforeUpdate, runBackup, runRestore, type ServiceDoor } from "./backup-command.ts";
 import { isCardsStatus, makeSharedCards, showSharedCards } from "./cards-command.ts";
 import { completionsFor, isShell, shells } from "./completions.ts";
-import { deckCommands } from "./deck-commands.ts";
+import { deckCommands, whileOpen } from "./deck-commands.ts";
 import type { CommandName } from "./help.ts";
 import { helpText } from "./help-text.ts";
 import { indexMedia, meantInstead, searchMedia } from "./media-command.ts";
@@ -246,7 +246,7 @@ async function tap(
   const ended = finished.promise.then(() => {});
   const began = await within(
     queuedMs,
-    Promise.race([queued.promise, ended, written.promise]),
+    whileOpen(client, Promise.race([queued.promise, ended, written.promise])),
     "the card lies on the reader, and nothing was launched: its media may still play (hold mode), or the reader is busy",
   );
   // The write used the card, and its own command prints the result.
@@ -254,7 +254,7 @@ async function tap(
   const impatient = setTimeout(() => {
     process.stderr.write("its script takes its time; Ctrl-C ends the waiting, and not the script\n");
   }, patienceMs);
-  const result = await finished.promise.finally(() => clearTimeout(impatient));
+  const result = await whileOpen(client, finished.promise).finally(() => clearTimeout(impatient));
   const { success, error, note } = result;
   if (json) print(JSON.stringify(result));
   if (!success)

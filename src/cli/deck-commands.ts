@@ -183,9 +183,15 @@ async function nextUid(client: Client, prompt: Terminal["prompt"]): Promise<stri
     else resolve(params.uid);
   });
   prompt("lay the card on the reader");
-  const uid = await Promise.race([promise, client.closed]);
-  if (uid === undefined) throw exitFailure("the service has ended");
-  return uid;
+  return await whileOpen(client, promise);
+}
+
+/** The outcome of the promise. Rejects when the service has ended, because no notification comes after that. */
+export async function whileOpen<T>({ closed }: Pick<Client, "closed">, promise: Promise<T>): Promise<T> {
+  const ended = closed.then(() => {
+    throw exitFailure("the service has ended");
+  });
+  return await Promise.race([promise, ended]);
 }
 
 /** Moves to the next or previous item of the playlist if there is one, and otherwise of the player. */
@@ -215,7 +221,7 @@ async function runScript(client: Client, text: string): Promise<void> {
       finished.resolve(params.success ? undefined : (params.error ?? "it failed"));
   });
   await client.call("launch", { text });
-  const error = await finished.promise;
+  const error = await whileOpen(client, finished.promise);
   if (error !== undefined) throw exitFailure(printable(error));
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { within } from "../helpers/processes.ts";
 import { makePlace, noReaders, type Place, program, startTapdeck } from "../helpers/tapdeck.ts";
 
 async function tapdeck({ folder }: Pick<Place, "folder">, ...words: readonly string[]) {
@@ -255,4 +256,17 @@ test("a first start whose port was in use left a data folder with a database and
   expect(said).toMatch(new RegExp(`\\(.+, process ${process.pid}, listens there\\)`));
   expect(await child.exited).toBe(69);
   expect(existsSync(data)).toBe(false);
+});
+
+test("tap and volume waited for ever after the service had ended, and kept a processor busy", async () => {
+  await using place = await makePlace(noReaders);
+  await using service = await startTapdeck(place);
+  const tapped = tapdeck(place, "tap", "**delay:60s");
+  await service.heard.next("running", ({ text }) => text === "**delay:60s");
+  // Its script waits behind the other one.
+  const set = tapdeck(place, "volume", "40");
+  await service.heard.next("running", ({ text }) => text === "**volume:40");
+  process.kill(service.pid, "SIGKILL");
+  const end = { out: "", err: "tapdeck: the service has ended\n", code: 1 };
+  expect(await within("end of the commands", Promise.all([tapped, set]))).toEqual([end, end]);
 });
