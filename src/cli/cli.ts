@@ -8,6 +8,7 @@ import type { Config } from "../config/shape.ts";
 import { asOwnerOf } from "../core/as-owner.ts";
 import { assert, codeOf, exitCodes, exitFailure, StartError } from "../core/errors.ts";
 import { fileFault } from "../core/file-faults.ts";
+import { nextTurn } from "../core/long-lists.ts";
 import { didYouMean, isRecord, printable, printableJson } from "../core/text.ts";
 import { normalizeUid } from "../core/token.ts";
 import type { CommandLine, Common, Invocation } from "./arguments.ts";
@@ -117,11 +118,18 @@ async function askService(command: Command, asked: CommandLine, parts: CliParts)
   try {
     await command(client, asked, terminal);
   } catch (error) {
-    if (error instanceof RpcError) throw exitFailure(printable(error.message), error);
-    throw error;
+    throw await shownError(error, client);
   } finally {
     client.close();
   }
+}
+
+/** The error as a person sees it: the sentence of a refusal, or the end of the service, which each pending call reports. */
+async function shownError(error: unknown, client: Client | undefined): Promise<unknown> {
+  if (error instanceof RpcError) return exitFailure(printable(error.message), error);
+  if (error instanceof StartError || client === undefined) return error;
+  const hasEnded = await Promise.race([client.closed.then(() => true), nextTurn().then(() => false)]);
+  return hasEnded ? exitFailure("the service has ended", error) : error;
 }
 
 const reachOther = async (host: string, asked: CommandLine, { placesOf }: CliParts) => ({
@@ -135,7 +143,7 @@ async function backUp(asked: CommandLine, parts: CliParts): Promise<void> {
     const run = asked.command === "backup" ? runBackup : runRestore;
     await run(asked, { screen: terminal, places: parts.placesOf(asked), door });
   } catch (error) {
-    throw error instanceof RpcError ? exitFailure(printable(error.message), error) : error;
+    throw await shownError(error, door?.client);
   } finally {
     door?.client.close();
   }

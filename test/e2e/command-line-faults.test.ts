@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { within } from "../helpers/processes.ts";
+import { eventually, within } from "../helpers/processes.ts";
 import { makePlace, noReaders, type Place, program, startTapdeck } from "../helpers/tapdeck.ts";
 
 async function tapdeck({ folder }: Pick<Place, "folder">, ...words: readonly string[]) {
@@ -269,4 +269,16 @@ test("tap and volume waited for ever after the service had ended, and kept a pro
   process.kill(service.pid, "SIGKILL");
   const end = { out: "", err: "tapdeck: the service has ended\n", code: 1 };
   expect(await within("end of the commands", Promise.all([tapped, set]))).toEqual([end, end]);
+});
+
+test("pair, whose service ended, showed a stack trace as an internal error", async () => {
+  await using place = await makePlace(noReaders);
+  await using service = await startTapdeck(place);
+  const paired = tapdeck(place, "pair", "--code", "--host=192.0.2.1", "--json");
+  await eventually(async () => expect((await service.client.call("pairing")).open).toBeDefined());
+  process.kill(service.pid, "SIGKILL");
+  expect(await within("end of the command", paired)).toMatchObject({
+    err: expect.stringMatching(/(^|\n)tapdeck: the service has ended\n$/),
+    code: 1,
+  });
 });
