@@ -97,6 +97,40 @@ test("the certificate that signs now is not revoked, and a revoked one signs not
   expect((await bundleBy(at("copy"))).code).toBe(0);
 });
 
+test("a revocation that was cut off before its list was written could not be repeated", async () => {
+  const keys = at("cut");
+  const { certificate, keyring } = await makeAuthority(keys);
+  await bundle("signed", "0.2.0", authorityIn(keys));
+  const lost = at("cut/lost.pem");
+  await run(["cp", certificate, lost]);
+  await renewCertificate(keys);
+  await run(["openssl", "ca", "-config", "ca.cnf", "-revoke", lost], { cwd: keys });
+  expect(await judge("signed", keyring)).toContain("RAUC_MF_VERSION");
+  await revokeCertificate(keys, lost);
+  expect(await judge("signed", keyring)).toContain("certificate revoked");
+});
+
+test("an authority without openssl left an empty key, and could not be made after openssl was installed", async () => {
+  const keys = at("begun");
+  const without = Bun.spawn([process.execPath, join(root, "tools/update-authority.ts"), keys], {
+    env: { PATH: "/none" },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  expect(await new Response(without.stderr).text()).toContain("openssl");
+  expect(await without.exited).toBe(1);
+  await makeAuthority(keys);
+  expect((await bundleBy(keys)).code).toBe(0);
+});
+
+test("an authority that was cut off before its keyring is completed by a renewal", async () => {
+  const keys = at("incomplete");
+  await makeAuthority(keys);
+  for (const name of ["sign.pem", "sign.key", "keyring.pem"]) await rm(join(keys, name));
+  await renewCertificate(keys);
+  await bundle("completed", "0.2.0", authorityIn(keys));
+  expect(await judge("completed", join(keys, "keyring.pem"))).toContain("RAUC_MF_VERSION");
+});
+
 test("a bundle that cannot be made leaves the earlier one, and says what is missing", async () => {
   await bundle("kept", "0.2.0");
   const before = await readFile(at("kept"));

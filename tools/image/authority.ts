@@ -29,7 +29,10 @@ export function authorityIn(folder: string): Authority {
   };
 }
 
-/** Makes an authority with its first certificate, in a folder that has none yet. Throws if openssl fails. */
+/**
+ * Makes an authority with its first certificate, in a folder that has none yet. Throws if openssl fails. Its key gets its
+ * name last: until then another call begins again, and after that a renewal completes the folder.
+ */
 export async function makeAuthority(folder: string): Promise<Authority> {
   if (existsSync(join(folder, "ca.key")))
     throw new Error(`${folder} has an authority already: renew or revoke its certificates`);
@@ -38,14 +41,14 @@ export async function makeAuthority(folder: string): Promise<Authority> {
   await writeFile(join(folder, "ca.cnf"), settings);
   await writeFile(join(folder, "index.txt"), "");
   await writeFile(join(folder, "crlnumber"), "01\n");
-  await makeKey(folder, "ca.key");
+  const key = "ca.key.new";
+  await makeKey(folder, key);
   await openssl(folder, [
-    ...["req", "-x509", "-new", "-key", "ca.key", "-days", "7300", "-subj", "/O=Tapdeck/CN=Tapdeck updates"],
+    ...["req", "-x509", "-new", "-key", key, "-days", "7300", "-subj", "/O=Tapdeck/CN=Tapdeck updates"],
     ...["-config", "ca.cnf", "-extensions", "authority_extensions", "-out", "ca.pem"],
   ]);
-  await renewCertificate(folder);
-  await writeKeyring(folder);
-  return authorityIn(folder);
+  await rename(join(folder, key), join(folder, "ca.key"));
+  return renewCertificate(folder);
 }
 
 /**
@@ -65,7 +68,9 @@ export async function renewCertificate(folder: string): Promise<Authority> {
     ...["-in", "sign.csr", "-out", "sign.pem.new"],
   ]);
   for (const name of ["sign.key", "sign.pem"]) await rename(join(folder, `${name}.new`), join(folder, name));
-  return authorityIn(folder);
+  const authority = authorityIn(folder);
+  if (!existsSync(authority.keyring)) await writeKeyring(folder);
+  return authority;
 }
 
 /**
@@ -75,12 +80,17 @@ export async function renewCertificate(folder: string): Promise<Authority> {
 export async function revokeCertificate(folder: string, certificate: string): Promise<void> {
   requireAuthority(folder);
   const signing = join(folder, "sign.pem");
-  const print = await fingerprintOf(resolve(folder, certificate));
-  if (existsSync(signing) && print === (await fingerprintOf(signing)))
+  const revoked = await certificateAt(resolve(folder, certificate));
+  if (existsSync(signing) && revoked.fingerprint256 === (await certificateAt(signing)).fingerprint256)
     throw new Error(
       `${certificate} signs now, so renew first: make update-authority FOLDER=${folder} RENEW=1`,
     );
-  await openssl(folder, ["ca", "-config", "ca.cnf", "-revoke", certificate]);
+  // openssl refuses a second revocation, and an earlier call may have been cut off before its keyring.
+  const index = await readFile(join(folder, "index.txt"), "utf8");
+  const isListed = index
+    .split("\n")
+    .some((line) => line.startsWith("R\t") && line.split("\t").includes(revoked.serialNumber));
+  if (!isListed) await openssl(folder, ["ca", "-config", "ca.cnf", "-revoke", certificate]);
   await writeKeyring(folder);
 }
 
@@ -107,10 +117,10 @@ function requireAuthority(folder: string): void {
     throw new Error(`${folder} has no authority: make update-authority FOLDER=${folder} makes one`);
 }
 
-async function fingerprintOf(path: string): Promise<string> {
+async function certificateAt(path: string): Promise<X509Certificate> {
   if (!existsSync(path)) throw new Error(`there is no certificate ${path}`);
   try {
-    return new X509Certificate(await readFile(path)).fingerprint256;
+    return new X509Certificate(await readFile(path));
   } catch (error) {
     throw new Error(`${path} is no certificate`, { cause: error });
   }
