@@ -99,6 +99,31 @@ brokerTest(
     }),
 );
 
+opensslTest("a lost card still read the metrics of the next deck with its name", () =>
+  inFolder(async (folder) => {
+    await certify(folder);
+    await writeFile(join(folder, "fleet.csv"), "host_name,metrics\nhall-1,yes\nhall-2,yes\n");
+    const provision = () =>
+      printed([
+        process.execPath,
+        join(root, "tools/provision.ts"),
+        join(folder, "fleet.csv"),
+        join(folder, "out"),
+      ]);
+    const tokens = () =>
+      Promise.all(
+        ["hall-1", "hall-2"].map((name) => readFile(join(folder, `out/prometheus/${name}.token`), "utf8")),
+      );
+    await provision();
+    const [lost, other] = await tokens();
+    await printed(inside(folder, "fleet/revoke out hall-1"));
+    await provision();
+    const [next, same] = await tokens();
+    expect(next).toMatch(/^metrics:[0-9a-f]{64}\n$/);
+    expect([next === lost, same === other]).toEqual([false, true]);
+  }),
+);
+
 opensslTest("the certificate of the servers is of the authority of the decks, with its names", () =>
   inFolder(async (folder) => {
     await certify(folder);
