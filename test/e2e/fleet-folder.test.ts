@@ -99,6 +99,52 @@ brokerTest(
     }),
 );
 
+/** Runs commands in a folder with a small disk of its own; `fill` leaves a page of it, and `free` all that it took. */
+const onSmallDisk = (folder: string, commands: string) => {
+  const steps = [
+    'mount -t tmpfs -o size=400k tmpfs "$0" && cd "$0"',
+    "fill() { dd if=/dev/zero of=filling bs=1k count=$(($(df --output=avail . | tail -n 1) - $1)) 2>/dev/null; }",
+    "free() { rm filling; }",
+    'provision() { printf \'host_name\\n\' >fleet.csv; printf \'%s\\n\' "$@" >>fleet.csv; "$bun" "$root/tools/provision.ts" fleet.csv out; }',
+    'mkdir fleet && cp "$root"/fleet/certify "$root"/fleet/issue "$root"/fleet/renew "$root"/fleet/revoke fleet',
+    commands,
+  ];
+  const environment = ["env", `bun=${process.execPath}`, `root=${root}`];
+  return run([
+    ...environment,
+    ...["unshare", "--map-root-user", "--mount", "sh", "-c", steps.join("\n"), folder],
+  ]);
+};
+const canMount = Bun.which("unshare") !== null && (await onSmallDisk("/tmp", "exit")).code === 0;
+
+opensslTest.skipIf(!canMount)("a full disk left an empty certificate, which the next run took for one", () =>
+  inFolder(async (folder) => {
+    const commands = `
+        provision hall-1 >/dev/null
+        fill 4; provision hall-1 hall-2 >/dev/null 2>&1 || echo refused; free
+        provision hall-1 hall-2
+        openssl verify -CAfile out/ca.pem out/cards/hall-2/client.pem`;
+    const { out } = await onSmallDisk(folder, commands);
+    expect(out.split("\n")).toEqual([
+      "refused",
+      "out/cards: the files of 2 cards",
+      "out/cards/hall-2/client.pem: OK",
+    ]);
+  }),
+);
+
+opensslTest.skipIf(!canMount)("after a full disk no deck could be revoked any more", () =>
+  inFolder(async (folder) => {
+    const commands = `
+      provision hall-1 hall-2 >/dev/null && fleet/revoke out
+      fill 0; fleet/revoke out >/dev/null 2>&1 || true; free
+      fleet/revoke out hall-1
+      openssl crl -noout -text -in fleet/certificates/revoked.pem | grep -c Serial`;
+    const { out, error } = await onSmallDisk(folder, commands);
+    expect([error, out.split("\n").at(-1)]).toEqual(["", "1"]);
+  }),
+);
+
 opensslTest("a lost card still read the metrics of the next deck with its name", () =>
   inFolder(async (folder) => {
     await certify(folder);
