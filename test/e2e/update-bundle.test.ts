@@ -131,6 +131,44 @@ test("an authority that was cut off before its keyring is completed by a renewal
   expect(await judge("completed", join(keys, "keyring.pem"))).toContain("RAUC_MF_VERSION");
 });
 
+/** Runs commands in a folder with a small disk of its own. */
+const onSmallDisk = (place: string, commands: string) =>
+  outcome([
+    ...["env", `tool=${process.execPath} ${join(root, "tools/update-authority.ts")}`],
+    ...["unshare", "--map-root-user", "--mount", "sh", "-c"],
+    ...[`mount -t tmpfs -o size=400k tmpfs "$0" && cd "$0"\n${commands}`, place],
+  ]);
+const canMount = Bun.which("unshare") !== null && (await onSmallDisk(tmpdir(), "exit")).code === 0;
+
+test.skipIf(!canMount)(
+  "a full disk left an empty certificate that signed from now on, and trusted revoked keys again",
+  async () => {
+    await mkdir(at("disk"));
+    const { out } = await onSmallDisk(
+      at("disk"),
+      `$tool keys >/dev/null && cp keys/sign.pem first.pem
+      $tool keys --renew >/dev/null && $tool keys --revoke first.pem >/dev/null && cp keys/sign.pem second.pem
+      for left in 0 4 8 12 16; do
+        for what in --renew "--revoke second.pem"; do
+          dd if=/dev/zero of=filling bs=1k count=$(($(df --output=avail . | tail -n 1) - left)) 2>/dev/null
+          $tool keys $what >/dev/null 2>&1 || true
+          rm filling
+          key=$(openssl pkey -pubout -in keys/sign.key)
+          [ "$(openssl x509 -noout -pubkey -in keys/sign.pem)" = "$key" ] || echo "$left $what: another key"
+        done
+      done
+      $tool keys --renew >/dev/null && $tool keys --revoke second.pem >/dev/null
+      for one in first.pem second.pem; do
+        openssl verify -crl_check -CAfile keys/keyring.pem $one 2>&1 | grep "certificate revoked"
+      done
+      openssl verify -crl_check -CAfile keys/keyring.pem keys/sign.pem`,
+    );
+    const revoked = expect.stringContaining("certificate revoked");
+    expect(out.split("\n")).toEqual([revoked, revoked, "keys/sign.pem: OK"]);
+  },
+  60_000,
+);
+
 test("a bundle that cannot be made leaves the earlier one, and says what is missing", async () => {
   await bundle("kept", "0.2.0");
   const before = await readFile(at("kept"));

@@ -7,9 +7,19 @@
  *   keyring.pem             the authority and its list of revoked certificates: overlay/etc/rauc/keyring.pem of an image
  *   ca.cnf  index.txt ...   the files of `openssl ca`
  */
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
-import { appendFile, chmod, copyFile, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { messageOf } from "../../src/core/errors.ts";
 import { run } from "./run.ts";
@@ -63,10 +73,12 @@ export async function renewCertificate(folder: string): Promise<Authority> {
     ...["req", "-new", "-key", "sign.key.new", "-subj", `/O=Tapdeck/CN=Tapdeck signing ${number}`],
     ...["-config", "ca.cnf", "-out", "sign.csr"],
   ]);
-  await openssl(folder, [
-    ...["ca", "-batch", "-notext", "-config", "ca.cnf", "-extensions", "signing_extensions"],
-    ...["-in", "sign.csr", "-out", "sign.pem.new"],
+  await certified(folder, [
+    ...["-batch", "-notext", "-extensions", "signing_extensions", "-in", "sign.csr", "-out", "sign.pem.new"],
   ]);
+  const key = createPrivateKey(await readFile(join(folder, "sign.key.new")));
+  const made = await certificateAt(join(folder, "sign.pem.new")).catch(() => undefined); // The error below reports it.
+  if (made?.checkPrivateKey(key) !== true) throw notWritten(folder);
   for (const name of ["sign.key", "sign.pem"]) await rename(join(folder, `${name}.new`), join(folder, name));
   const authority = authorityIn(folder);
   if (!existsSync(authority.keyring)) await writeKeyring(folder);
@@ -90,7 +102,7 @@ export async function revokeCertificate(folder: string, certificate: string): Pr
   const isListed = index
     .split("\n")
     .some((line) => line.startsWith("R\t") && line.split("\t").includes(revoked.serialNumber));
-  if (!isListed) await openssl(folder, ["ca", "-config", "ca.cnf", "-revoke", certificate]);
+  if (!isListed) await certified(folder, ["-revoke", certificate]);
   await writeKeyring(folder);
 }
 
@@ -128,10 +140,18 @@ async function certificateAt(path: string): Promise<X509Certificate> {
 
 /** The list must be valid at the time of each signature, even of an earlier one, because a board has no clock. */
 async function writeKeyring(folder: string): Promise<void> {
-  await openssl(folder, [
-    ...["ca", "-config", "ca.cnf", "-gencrl", "-out", "revoked.pem"],
+  const number = join(folder, "crlnumber");
+  // A full disk empties this file. The time is a higher number than any before.
+  if ((await stat(number)).size === 0) {
+    const digits = Math.floor(Date.now() / 1000).toString(16);
+    await writeFile(number, `${digits.padStart(8, "0")}\n`);
+  }
+  await certified(folder, [
+    ...["-gencrl", "-out", "revoked.pem"],
     ...["-crl_lastupdate", "20200101000000Z", "-crl_nextupdate", "20991231235959Z"],
   ]);
+  const list = await readFile(join(folder, "revoked.pem"), "utf8");
+  if (!list.endsWith("-----END X509 CRL-----\n")) throw notWritten(folder);
   const fresh = join(folder, "keyring.pem.new");
   await copyFile(join(folder, "ca.pem"), fresh);
   await appendFile(fresh, await readFile(join(folder, "revoked.pem")));
@@ -141,6 +161,24 @@ async function writeKeyring(folder: string): Promise<void> {
 async function makeKey(folder: string, name: string): Promise<void> {
   await writeFile(join(folder, name), "", { mode: 0o600 });
   await openssl(folder, ["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", name]);
+}
+
+/**
+ * Runs `openssl ca`, which ends well on a full disk and may empty its index. Without the index, a later list would lack the
+ * certificates that were revoked before. The earlier index then comes back, and this throws.
+ */
+async function certified(folder: string, words: readonly string[]): Promise<void> {
+  const index = join(folder, "index.txt");
+  const lines = async () => (await readFile(index, "utf8")).split("\n").length;
+  const before = await lines();
+  await openssl(folder, ["ca", "-config", "ca.cnf", ...words]);
+  if ((await lines()) >= before) return;
+  await rename(`${index}.old`, index);
+  throw notWritten(folder);
+}
+
+function notWritten(folder: string): Error {
+  return new Error(`openssl could not write its files in ${folder}: is the disk full?`);
 }
 
 async function openssl(cwd: string, words: readonly string[]): Promise<void> {
