@@ -1,6 +1,6 @@
 /** Watches folders and single files for changes, also if they are created, moved or deleted later. */
 import { type FSWatcher, statSync, watch } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 
 /**
@@ -30,7 +30,9 @@ export function watchFolder(folder: string, changed: () => void): Disposable {
   };
   const follow = (path: string, inode: number): boolean => {
     try {
-      const watcher = watch(path, { persistent: false }, () => {
+      const watcher = watch(path, { persistent: false }, (_event, name) => {
+        // A folder that was made again may have the inode of the one before, whose watch has ended.
+        if (name !== null) drop(join(path, name));
         look();
         changed();
       });

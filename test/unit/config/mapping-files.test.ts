@@ -1,6 +1,7 @@
 /** Mappings in files: read, watched, refused with file and line, on a real folder. */
 import { Database } from "bun:sqlite";
 import { afterEach, expect, test } from "bun:test";
+import { mkdirSync, rmSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -134,6 +135,20 @@ test("a folder that goes away takes its mappings with it, and brings them back",
   await eventually(() => expect(watched.now()).toHaveLength(1));
   await watched.write("b.toml", table("b"));
   await eventually(() => expect(watched.now()).toHaveLength(2));
+});
+
+test("a folder that was deleted and made again at once was not watched any more", async () => {
+  const watched = await startWith({ "a.toml": table("a") });
+  const { ino } = statSync(watched.folder);
+  // ext4 gives the same number to the next folder. On another file system the number may differ each time.
+  for (let tries = 0; tries < 20; tries++) {
+    rmSync(watched.folder, { recursive: true });
+    mkdirSync(watched.folder);
+    if (statSync(watched.folder).ino === ino) break;
+  }
+  await eventually(() => expect(patterns(watched)).toEqual([]));
+  await watched.write("b.toml", table("b"));
+  await eventually(() => expect(patterns(watched)).toEqual(["b"]));
 });
 
 test("files that are added, changed, replaced, renamed and deleted are noticed", async () => {
