@@ -60,6 +60,10 @@ export function watchMedia({ media, folders, log, open, clock = systemClock }: W
   const tree = watchTrees({
     open,
     onChange: (root, path) => burst.add(root.systemsOf(path)),
+    // A folder that is made again at once may have the same inode.
+    onGone(root) {
+      root.seen = undefined;
+    },
     onMissed() {
       for (const root of roots) void begin(root);
       index([]);
@@ -143,6 +147,8 @@ interface TreeParts {
   readonly open: OpenFolderWatches;
   /** Called with the path of the changed file or folder, below the root. */
   readonly onChange: (root: Root, path: string) => void;
+  /** Called when the folder of a root was deleted or unmounted. */
+  readonly onGone: (root: Root) => void;
   /** Called when changes were missed. */
   readonly onMissed: () => void;
   /** Whether the root still wants the watches of this round. */
@@ -150,7 +156,7 @@ interface TreeParts {
 }
 
 /** The watches of all folders below the roots. Links are not followed. */
-function watchTrees({ open, onChange, onMissed, isWanted }: TreeParts) {
+function watchTrees({ open, onChange, onGone, onMissed, isWanted }: TreeParts) {
   /** The paths of each watched folder, by root. The folder of one system may lie below a root. */
   const watched = new Map<number, Map<Root, string>>();
   const watches = open((events) => events.forEach(take));
@@ -159,7 +165,10 @@ function watchTrees({ open, onChange, onMissed, isWanted }: TreeParts) {
     if (event.kind === "overflow") return onMissed();
     const places = watched.get(event.watch);
     if (places === undefined) return;
-    if (event.kind === "ended") return void watched.delete(event.watch);
+    if (event.kind === "ended") {
+      for (const [root, folder] of places) if (folder === "") onGone(root);
+      return void watched.delete(event.watch);
+    }
     for (const [root, folder] of [...places]) {
       const path = joined(folder, event.name);
       if (event.isFolder && event.kind === "left") drop(root, path);

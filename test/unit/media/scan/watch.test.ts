@@ -1,6 +1,6 @@
 // Covers: src/media/scan/watch-folders.ts, drivers/io/inotify.ts.
 import { expect, test } from "bun:test";
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { openInotify as open } from "../../../../drivers/io/inotify.ts";
 import { silentLog } from "../../../../src/core/log.ts";
@@ -68,6 +68,35 @@ test("a folder that appears later, as that of a drive does when it is plugged in
   });
   expect(asked[0]).toEqual([]);
   makeFiles(drive, ["NES/b.nes"]);
+  await eventually(() => expect(asked.flat()).toContain("NES"));
+});
+
+test("a media folder that was deleted and made again at once was not watched any more", async () => {
+  await using trial = await mediaTrial();
+  const asked: (readonly string[])[] = [];
+  const media = {
+    async index(systems: readonly string[]) {
+      asked.push(systems);
+    },
+  };
+  const { root } = trial;
+  using _ = watchMedia({ media, folders: { roots: [root], own: [] }, log: silentLog, open });
+  let number = 0;
+  await eventually(async () => {
+    makeFiles(root, [`SNES/${number++}.sfc`]);
+    await Bun.sleep(quietMs);
+    expect(asked.flat()).toContain("SNES");
+  });
+  const { ino } = statSync(root);
+  // ext4 gives the same number to the next folder. On another file system the number may differ each time.
+  for (let tries = 0; tries < 20; tries++) {
+    rmSync(root, { recursive: true });
+    mkdirSync(root);
+    if (statSync(root).ino === ino) break;
+  }
+  // All systems are indexed, because the folder is another one.
+  await eventually(() => expect(asked.at(-1)).toEqual([]));
+  makeFiles(root, ["NES/b.nes"]);
   await eventually(() => expect(asked.flat()).toContain("NES"));
 });
 
