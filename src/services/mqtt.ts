@@ -13,6 +13,7 @@ import { fromBroker } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Fault, faultOf } from "../core/faults.ts";
+import { localName } from "../core/host-names.ts";
 import { mqttCommandsPerSecondMax } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import { type Grant, grantOfRole, type Role } from "../core/rights.ts";
@@ -49,7 +50,7 @@ export function followMqtt(parts: MqttParts) {
       name: hostname(),
       version: services.version,
       platform: services.platform,
-      pageUrl: `http://${hostname()}.local:${api.port}/`,
+      pageUrl: `http://${localName()}:${api.port}/`,
     },
     site: () => settings.current().device.site,
     readers: services.readers,

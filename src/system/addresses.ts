@@ -1,7 +1,8 @@
 /** IP addresses as bytes: the addresses of this device, the reach of any address, and how a phone reaches this device. */
 import { readFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { hostname, networkInterfaces } from "node:os";
+import { networkInterfaces } from "node:os";
+import { deviceNames, localName } from "../core/host-names.ts";
 import { addressBytes } from "../core/ip-address.ts";
 
 /**
@@ -97,8 +98,7 @@ function cards() {
 
 /** The names of this device on the network. */
 export function ownNames(): readonly string[] {
-  const name = hostname().toLowerCase();
-  return [name, `${name}.local`, "localhost"];
+  return [...deviceNames(), "localhost"];
 }
 
 type Range = readonly [prefix: string, bits: number, reach: Reach];
@@ -186,7 +186,7 @@ export async function reachableHosts(listen: readonly string[]): Promise<readonl
   const sorted = cards().toSorted((a, b) => Number(b.name === main) - Number(a.name === main));
   const addresses = sorted.flatMap((card) => card.addresses.filter(isLan));
   if (addresses.length === 0) return [];
-  const name = `${hostname().toLowerCase()}.local`;
+  const name = localName();
   return (await answersForName()) ? [name, ...addresses] : [...addresses, name];
 }
 

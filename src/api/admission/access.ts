@@ -3,7 +3,7 @@
  * header except `Authorization` (admission.ts) raises the rights of a caller. Each method names the right that it
  * requires.
  */
-import { hostname } from "node:os";
+import { deviceNames } from "../../core/host-names.ts";
 import { addressBytes, isUnspecified } from "../../core/ip-address.ts";
 import type { Grant } from "../../core/rights.ts";
 
@@ -141,13 +141,7 @@ export function plainAddress(address: string): string {
 function isHostAllowed(host: string, { allowedHosts }: AccessRules): boolean {
   const name = nameOf(host);
   if (name === undefined) return false;
-  const device = hostname().toLowerCase();
-  const names = [
-    "localhost",
-    device,
-    `${device}.local`,
-    ...allowedHosts.map((allowed) => allowed.toLowerCase()),
-  ];
+  const names = ["localhost", ...deviceNames(), ...allowedHosts.map((allowed) => allowed.toLowerCase())];
   return isIpLiteral(name) || names.includes(name);
 }
 
