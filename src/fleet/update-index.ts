@@ -72,7 +72,8 @@ export function followIndex(parts: IndexParts) {
   let isWanted = false;
   let wake = () => {};
 
-  const install = async () => {
+  /** Returns true if the version waits for a quiet moment still, so that the index is to be read again. */
+  const install = async (): Promise<boolean> => {
     // A bundle is signed, and RAUC checks it.
     const tls = besideSystem((await readAccount()).tls);
     const value = await getJson({ url, headers: {}, tls, signal: ending.signal });
@@ -82,28 +83,36 @@ export function followIndex(parts: IndexParts) {
     const isNewer = own !== undefined && isLater(found.version, parts.version);
     latest = isNewer ? latestOf(found) : undefined;
     onLatest(latest);
-    if (!isNewer) return;
+    if (!isNewer) return false;
     const id = `index:${found.version}:${own.sha256.slice(0, 8)}`;
     const { id: earlier, outcome } = job.current() ?? {};
     // A version that was not kept, or that cannot be installed.
     if (earlier === id && outcome !== undefined) {
-      if (!isWanted) return;
+      if (!isWanted) return false;
       await job.forget();
     }
-    const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(dayMs)]);
+    const late = new AbortController();
+    using _late = clock.after(dayMs, () => late.abort());
+    const signal = AbortSignal.any([ending.signal, late.signal]);
     const isOwn = new URL(own.url).origin === new URL(url).origin;
     const what = { ...own, setting: url, tls: isOwn ? tls : withoutIdentity(tls) };
     const moment = isWanted ? "now" : "quiet";
     const wish = { id, what, fetch: moment, install: moment, onStep: () => {} } as const;
-    const refused = await job.run(wish, signal);
-    if (refused !== undefined) fault = `${found.version}: ${refused.sentence}`;
+    try {
+      const refused = await job.run(wish, signal);
+      if (refused !== undefined) fault = `${found.version}: ${refused.sentence}`;
+      return false;
+    } catch (error) {
+      if (!late.signal.aborted) throw error;
+      return true;
+    }
   };
   const look = async (): Promise<number> => {
     try {
       fault = "";
-      await install();
+      const isWaiting = await install();
       failures = 0;
-      return dayMs * (0.8 + 0.4 * random());
+      return isWaiting ? firstMs * random() : dayMs * (0.8 + 0.4 * random());
     } catch (error) {
       failures += 1;
       fault = messageOf(error);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createBus } from "../../../src/bus.ts";
 import type { Config } from "../../../src/config/shape.ts";
+import { rfc3339 } from "../../../src/core/clock.ts";
 import { updateQuietMs } from "../../../src/core/console-limits.ts";
 import type { LatestVersion } from "../../../src/core/device-shapes.ts";
 import { silentLog } from "../../../src/core/log.ts";
@@ -114,6 +115,28 @@ test("a newer version is shown, and installed ten minutes after the last tap", a
   const url = new URL("decks/zero2w.bundle", one.server.url).href;
   expect(one.asked[0]).toMatchObject({ url, bytes: 80, sha256 });
   expect(following.status()).toMatchObject({ server: one.server.url, latest: { version: "0.2.0" } });
+  await following.close();
+});
+
+test("a deck that was not quiet for a day named a time-out as its fault, and waited longer after each such day", async () => {
+  await using one = await deck();
+  one.server.offer(indexOf("0.2.0"));
+  const following = await one.start();
+  await one.askedTimes(1, 60_000);
+  await eventually(() => one.offers.length === 1);
+  one.bus.emit("media.started", media);
+  for (const days of [1, 2, 3]) {
+    const beforeMs = one.clock.now();
+    await one.askedTimes(1 + days, hourMs / 4);
+    expect(Math.abs(one.clock.now() - beforeMs - dayMs)).toBeLessThan(hourMs);
+    await eventually(() => following.status().checked === rfc3339(one.clock.now()));
+    expect(following.status()).not.toHaveProperty("fault");
+  }
+  one.bus.emit("media.stopped", { ...media, elapsed: 1, exitCode: 0 });
+  await eventually(() => {
+    one.clock.advance(60_000);
+    return one.asked.length === 1;
+  });
   await following.close();
 });
 
