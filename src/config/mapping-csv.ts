@@ -103,8 +103,8 @@ interface CsvRow {
 /** Throws `MappingFileFault` for a quote that is not closed, or that is followed by more than a separator. */
 export function* csvRows(text: string, separator: string): Generator<CsvRow, void, undefined> {
   const plain = new RegExp(`[^${separator}\\r\\n]*`, "y");
-  // A line ends with LF or CRLF (RFC 4180, 2, has CRLF).
-  const mark = new RegExp(`${separator}|\\r?\\n|$`, "y");
+  // A line ends with CRLF (RFC 4180, 2), LF, or CR alone.
+  const mark = new RegExp(`${separator}|\\r?\\n|\\r|$`, "y");
   let at = 0;
   let line = 1;
   let start = 1;

@@ -50,7 +50,7 @@ test("any text is read as CSV or refused with a line that it has", () =>
       fc.string({ unit: fc.oneof(marks, fc.constantFrom("a", "type", "pattern", "override", "uid")) }),
       async (text) => {
         const source = `type,pattern,override\n${text}`;
-        const lines = source.split("\n").length;
+        const lines = source.split(/\r?\n|\r/).length;
         const { mappings, faults } = await csv(source).catch((error: unknown) => {
           if (!(error instanceof MappingFileFault)) throw error;
           return { mappings: [], faults: [error] };
@@ -72,6 +72,15 @@ test("a spreadsheet's CSV is read: other separators, TRUE, a mark at the start, 
   expect(read.mappings).toEqual([
     { line: 2, params: { ...rest, enabled: true, type: "uid", pattern: "04a1", override: "SNES/A, B.sfc" } },
     { line: 4, params: { ...rest, enabled: false, type: "text", pattern: "a\nb", override: "x" } },
+  ]);
+});
+
+test("a file of Excel's kind CSV (Macintosh), whose lines end with CR, was refused because of a quote", async () => {
+  const { mappings, faults } = await csv("type,pattern,override\ruid,04a1,x\r\r\ntext,b,y\r");
+  expect(faults).toEqual([]);
+  expect(mappings.map(({ line, params }) => [line, params.pattern, params.override])).toEqual([
+    [2, "04a1", "x"],
+    [4, "b", "y"],
   ]);
 });
 
