@@ -14,6 +14,7 @@ import { lockFolderOf, writeBehind } from "../store/database-files.ts";
 import { openSound } from "../store/open.ts";
 import { completeRestore, decideRestore } from "./apply-restore.ts";
 import { presentConfig } from "./backup-checks.ts";
+import { checkBackupFile } from "./backup-file.ts";
 import { type BackupPlaces, backupPaths, keepBackup, type MadeBackup, makeBackup } from "./make-backup.ts";
 import { stageRestore } from "./stage-restore.ts";
 
@@ -68,6 +69,8 @@ async function restore(
   places: BackupPlaces,
   options: RestoreOptions,
 ): Promise<Restored> {
+  // A wrong file makes no data folder.
+  if (typeof source === "string") await checkBackupFile(source);
   const { folder, given } = backupPaths(places);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // An earlier restore may not be complete.

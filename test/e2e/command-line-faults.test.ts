@@ -7,7 +7,11 @@ import { eventually, within } from "../helpers/processes.ts";
 import { makePlace, noReaders, type Place, program, startTapdeck } from "../helpers/tapdeck.ts";
 
 async function tapdeck({ folder }: Pick<Place, "folder">, ...words: readonly string[]) {
-  const command = [program, ...words, `--data=${folder}`];
+  const command = [
+    program,
+    ...words,
+    ...(words.some((word) => word.startsWith("--data=")) ? [] : [`--data=${folder}`]),
+  ];
   const child = Bun.spawn(command, { stdio: ["ignore", "pipe", "pipe"], cwd: folder });
   const [out, err] = await Promise.all([
     new Response(child.stdout).text(),
@@ -281,4 +285,19 @@ test("pair, whose service ended, showed a stack trace as an internal error", asy
     err: expect.stringMatching(/(^|\n)tapdeck: the service has ended\n$/),
     code: 1,
   });
+});
+
+test("restore of a file that is missing or no backup left a data folder with a database", async () => {
+  await using place = await makePlace(noReaders);
+  const data = join(place.folder, "new");
+  const diary = join(place.folder, "diary");
+  await writeFile(diary, "dear diary");
+  for (const [file, why] of [
+    [join(place.folder, "missing"), "the backup cannot be read: there is no such file or folder"],
+    [diary, "this file is no backup of Tapdeck"],
+  ] as const) {
+    const { err, code } = await tapdeck(place, "restore", file, `--data=${data}`);
+    expect([err, code]).toEqual([`tapdeck: ${why}\n`, 1]);
+    expect(existsSync(data)).toBe(false);
+  }
 });
