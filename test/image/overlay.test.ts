@@ -222,10 +222,10 @@ test("post-build makes the folders that fstab and the scripts mount on, and a fi
   }));
 
 /** The output of read-conf for a text, and the values that it stored. */
-const readConf = (conf: string) =>
+const readConf = (conf: string | Uint8Array) =>
   inFolder(async (folder) => {
     const child = Bun.spawnSync(["busybox", "ash", join(overlay, "usr/lib/tapdeck/read-conf"), folder], {
-      stdin: new TextEncoder().encode(conf),
+      stdin: typeof conf === "string" ? new TextEncoder().encode(conf) : conf,
     });
     const values: Record<string, string> = {};
     for (const name of await readdir(folder))
@@ -280,6 +280,14 @@ test("the marks that editors of PCs leave do not count", async () => {
   ).toEqual({
     said: "",
     values: { host_name: "deck", wifi_name: "My net", reader: "file:/a=b" },
+  });
+});
+
+test("the first line of a file that PowerShell wrote in UTF-16 was lost, so a closed device was open", async () => {
+  const bytes = Buffer.from("\ufeffanonymous=none\r\nhost_name=deck\r\n", "utf16le");
+  expect(await readConf(bytes)).toEqual({
+    said: "line 1: the file is in UTF-16, in which some letters are lost: save it as UTF-8",
+    values: { anonymous: "none", host_name: "deck" },
   });
 });
 
