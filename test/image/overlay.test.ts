@@ -422,6 +422,24 @@ test.skipIf(process.getuid?.() !== 0)(
 );
 
 test.skipIf(process.getuid?.() !== 0)(
+  "a boot partition that cannot be read opened a device that its tapdeck.conf closes",
+  async () =>
+    inRoot(async (folder) => {
+      const script = "etc/init.d/S13conf";
+      await mkdir(join(folder, dirname(script)));
+      await copyFile(join(overlay, script), join(folder, script));
+      // The device that it names does not exist.
+      const partition = join(folder, "usr/lib/tapdeck/partition");
+      await writeFile(partition, "#!/bin/sh\necho /dev/none\n", { mode: 0o755 });
+      await rm(join(folder, "run/conf"), { recursive: true });
+      await run(["chroot", folder, `/${script}`, "start"]);
+      const conf = (name: string) => readFile(join(folder, "run/conf", name), "utf8").catch(() => "");
+      expect([await conf("anonymous"), await conf("first_owner")]).toEqual(["none\n", "no\n"]);
+      expect(await readdir(join(folder, "run/faults"))).toEqual(["boot-unreadable"]);
+    }),
+);
+
+test.skipIf(process.getuid?.() !== 0)(
   "the words of a fleet reach the service, with copies of their files, and a missing file affects its own line",
   async () => {
     const conf = [
