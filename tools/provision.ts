@@ -18,6 +18,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ifThere } from "../src/core/errors.ts";
 import { pathAndFault } from "../src/core/file-faults.ts";
 import { type Card, fileWords, output, readFleetTable, tokenWords } from "./fleet-table.ts";
 
@@ -42,11 +43,13 @@ async function staffSecretIn(path: string): Promise<Buffer> {
   return Buffer.from(text, "hex");
 }
 
-/** The target of a card at hawkBit, with a token that is made once. */
+/** The target of a card at hawkBit, with a token that is made once. A full disk leaves an empty file. */
 async function makeTarget(name: string, folder: string) {
   const path = join(folder, tokenWords.token_file);
-  if (!existsSync(path)) await writeFile(path, `${randomBytes(16).toString("hex")}\n`, { mode: 0o600 });
-  return { controllerId: name, name, securityToken: (await readFile(path, "utf8")).trim() };
+  const known = ((await ifThere(readFile(path, "utf8"))) ?? "").trim();
+  const securityToken = known || randomBytes(16).toString("hex");
+  if (known === "") await writeFile(path, `${securityToken}\n`, { mode: 0o600 });
+  return { controllerId: name, name, securityToken };
 }
 
 /** Makes the files of a card. Returns its target at hawkBit, if its row has a `hawkbit_url`. */

@@ -232,6 +232,10 @@ opensslTest(
         expect(await conf("deck-2")).not.toContain("token");
         await again();
         expect(await read()).toEqual(targets);
+        // A full disk leaves an empty file, which was taken for a token.
+        await writeFile(join(out, "cards/deck-1/hawkbit.token"), "");
+        await again();
+        expect((await read())[0].securityToken).toMatch(/^[0-9a-f]{32}$/);
       },
     ),
 );
