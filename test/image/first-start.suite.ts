@@ -22,7 +22,19 @@ const everyMs = 1000;
 const further = 5;
 
 const isBlack = (picture: Picture) => shareOf(picture, black, undefined, 0) === 1;
-const isOurs = (picture: Picture) => shareOf(picture, background) > 0.6;
+/** A picture of the service. One that was taken during its drawing is black below the rows that are drawn. */
+const isOurs = (picture: Picture) =>
+  shareOf(picture, background, { left: 0, top: 0, right: 1, bottom: drawnRows(picture) / picture.height }) >
+  0.6;
+
+/** The number of rows down to the last one that is not black. */
+function drawnRows({ width, height, pixels }: Picture): number {
+  const rowBytes = 3 * width;
+  let rows = height;
+  while (rows > 0 && pixels.subarray((rows - 1) * rowBytes, rows * rowBytes).every((byte) => byte === 0))
+    rows -= 1;
+  return rows;
+}
 
 test(
   "from the first power-on the television shows black, and then nothing but our pictures",
