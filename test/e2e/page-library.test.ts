@@ -8,7 +8,7 @@ import { deviceForAll } from "../helpers/device.ts";
 import { emulatedPn532, ntag213, textOn, unlessHeldUp } from "../helpers/emulated.ts";
 import { makeFiles } from "../helpers/library.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
-import { connected, look, openPage, region, unnamed } from "../helpers/page-visit.ts";
+import { connected, look, openPage, region, settled, unnamed } from "../helpers/page-visit.ts";
 import { eventually } from "../helpers/processes.ts";
 import { makeSound } from "../helpers/sound-file.ts";
 import { firstReader, indexMedia, readerConfig, sleeper } from "../helpers/tapdeck.ts";
@@ -388,6 +388,34 @@ remoteTest(
     await region(page, "Now playing").getByText("Star Garden", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("Nothing plays.").waitFor();
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);
+
+remoteTest(
+  "an answer that came after the library was left changed the address, and the link of the library led nowhere",
+  async () => {
+    await using visit = await open("Leaver");
+    const { page, faults } = visit;
+    // The service stands still, so the library waits for its first answer.
+    process.kill(device.service.pid, "SIGSTOP");
+    try {
+      await goTo(page, "Library");
+      await page.evaluate(() => {
+        location.hash = "#device/sound";
+      });
+      await page.locator("main:not([aria-busy]) > .place").waitFor();
+    } finally {
+      process.kill(device.service.pid, "SIGCONT");
+    }
+    await page.getByLabel("Volume at the start").waitFor();
+    await settled(page);
+    expect(page.url()).toEndWith("/#device/sound");
+    await goTo(page, "Library");
+    await region(page, "Browse")
+      .getByRole("link", { name: /^Super Nintendo/ })
+      .waitFor();
     expect(faults).toEqual([]);
   },
   60_000,

@@ -104,6 +104,7 @@ export function browseCard(shared: Shared): PageCard {
     asked += 1;
     const number = asked;
     const at = pathInAddress();
+    if (at === undefined) return;
     const start = letter;
     // A folder that had a few entries may have more by now.
     const page = await ask(at, Math.min(Math.max(depth, pageEntries), shownAgainMax), start);
@@ -246,16 +247,18 @@ export function browseCard(shared: Shared): PageCard {
     await shared.lookForWriters();
     const left = path;
     const at = pathInAddress();
+    // Another screen was chosen meanwhile, and this one refreshes when it is shown again.
+    if (at === undefined) return;
     if (left !== undefined && left !== at) return follow(left, at);
     isStale = gone.size === 0 && at !== "" && list.element.contains(document.activeElement);
     if (isStale) return;
-    await load(depths.get(at)).catch(upwards);
+    await load(depths.get(at)).catch(upwardsFrom(at));
   };
   /** Follows a press on a folder, or on Back. */
   const follow = async (left: string, at: string) => {
     letter = "";
     const isBack = left === at || left.startsWith(at === "" ? "" : `${at}/`);
-    await load(isBack ? depths.get(at) : pageEntries).catch(upwards);
+    await load(isBack ? depths.get(at) : pageEntries).catch(upwardsFrom(at));
     const next = isBack ? left.slice(at === "" ? 0 : at.length + 1).split("/")[0] : undefined;
     const wanted = at === "" ? next : `${at}/${next}`;
     const entry = (await list.reveal((one) => one.path === wanted)) ?? (await list.reveal(() => true));
@@ -264,8 +267,10 @@ export function browseCard(shared: Shared): PageCard {
     focusOn(entry ?? acts);
   };
   /** A folder that no longer exists leads to the systems. */
-  const upwards = async (error: unknown) => {
-    if (!(error instanceof RpcError) || pathInAddress() === "") throw error;
+  const upwardsFrom = (at: string) => async (error: unknown) => {
+    if (!(error instanceof RpcError) || at === "") throw error;
+    // Another folder or screen was chosen meanwhile.
+    if (at !== pathInAddress()) return;
     history.replaceState(null, "", "#library");
     await load();
   };
@@ -305,10 +310,15 @@ const focusOn = (entry: Element | undefined) => entry?.querySelector<HTMLElement
 /** Plays a folder as a list; a whole system is only opened. */
 const folderScript = (path: string) => (path.includes("/") ? scriptOf(path) : "");
 
-/** The folder that the address names: `SNES/RPG` for `#library/SNES/RPG`; empty for the systems. */
-function pathInAddress(): string {
+/**
+ * The folder that the address names: `SNES/RPG` for `#library/SNES/RPG`; empty for the systems, and undefined for another
+ * screen.
+ */
+function pathInAddress(): string | undefined {
+  const [screen, ...folders] = location.hash.split("/");
+  if (screen !== "#library") return undefined;
   try {
-    return location.hash.split("/").slice(1).map(decodeURIComponent).join("/");
+    return folders.map(decodeURIComponent).join("/");
   } catch {
     return "";
   }
