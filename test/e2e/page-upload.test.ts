@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { uploadsFolder } from "../../src/core/media.ts";
 import { say } from "../../src/web/page/page-texts.ts";
-import { startChromium, type TestBrowser } from "../helpers/chromium.ts";
+import { goTo, startChromium, type TestBrowser } from "../helpers/chromium.ts";
 import { deviceForAll, port } from "../helpers/device.ts";
 import { canMakeNetworks } from "../helpers/namespaces.ts";
 import { look, openPage, region, unnamed } from "../helpers/page-visit.ts";
@@ -161,6 +161,23 @@ remoteTest(
     expect(faults.filter((fault) => !fault.includes("ERR_FAILED"))).toEqual([]);
   },
 );
+
+remoteTest("a file that was chosen before the card had loaded the systems was asked about", async () => {
+  await using visit = await openPage(device, phone, "Hasty");
+  const { page, faults } = visit;
+  const song = await makeFile("Hasty.mp3", content(17, 3000));
+  // The service stands still, so the card waits for its first answer.
+  process.kill(device.service.pid, "SIGSTOP");
+  try {
+    await goTo(page, "Library");
+    await choose(page, 0, [song]);
+  } finally {
+    process.kill(device.service.pid, "SIGCONT");
+  }
+  await region(page, say.upload.title).getByText(say.upload.arrived(1)).waitFor();
+  expect(await readFile(media("Audio/Hasty.mp3"))).toEqual(await readFile(song));
+  expect(faults).toEqual([]);
+});
 
 /** Drags these files and folders of the phone onto the middle of a card. */
 async function dragOnto(page: Page, card: string, files: readonly string[]): Promise<void> {

@@ -1,4 +1,5 @@
 /** Adds media: files and folders by drag and drop or a picker, with progress. The system follows from folder or extension. */
+import { deferred } from "../../client/link.ts";
 import type { UploadSource } from "../../client/upload.ts";
 import { button, el, named, section, telling } from "./dom.ts";
 import { bytesOf } from "./local-forms.ts";
@@ -26,6 +27,8 @@ const drawMs = 200;
 
 export function uploadCard({ client }: Shared): PageCard {
   let systems: readonly UploadSystem[] = [];
+  /** Resolves when the systems are loaded: without them, every file would be asked about. */
+  const loaded = deferred<void>();
   /** Ids of systems with media in the library. */
   let used: readonly string[] = [];
   /** Files of no known system. */
@@ -67,6 +70,7 @@ export function uploadCard({ client }: Shared): PageCard {
     draw();
   };
   const take = async (chosen: readonly Chosen[]) => {
+    await loaded.promise;
     const wanted = chosen.filter(({ path }) => !isJunk(path));
     const isCover = ({ path }: Chosen) => system.value === "" && isLoosePicture(path, systems);
     unknown = [...unknown, ...wanted.filter((one) => !isCover(one))];
@@ -134,13 +138,15 @@ export function uploadCard({ client }: Shared): PageCard {
   const refresh = async () => {
     uploadQueue.attach(client, changed);
     if (systems.length === 0) {
-      ({ systems } = await client.call("uploads.systems"));
+      const known = await client.call("uploads.systems");
       used = (await client.call("systems")).systems.map(({ id }) => id);
+      ({ systems } = known);
       const byName = [...systems].sort((a, b) => a.name.localeCompare(b.name));
       system.replaceChildren(
         el("option", { value: "" }, say.upload.automatic),
         ...byName.map(({ id, name }) => el("option", { value: id }, name)),
       );
+      loaded.resolve();
     }
     const others = await unfinished();
     left.textContent = others.length === 0 ? "" : say.upload.unfinished(others.length);
