@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { eventually } from "../helpers/processes.ts";
-import { makePlace, noReaders, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
+import { indexMedia, makePlace, noReaders, sleeper, startTapdeck } from "../helpers/tapdeck.ts";
 
 test("readers named over the API are opened, and let go, while the service runs", async () => {
   await using place = await makePlace(noReaders);
@@ -87,12 +87,12 @@ test("health names a missing media folder, and a program that is missing only if
   await mkdir(`${drive}/SNES`, { recursive: true });
   expect(await faults()).toEqual([]);
   await writeFile(`${drive}/SNES/Game.sfc`, "x");
-  await service.client.call("media.index");
+  await indexMedia(service.client);
   const program = "there is no program no-such-player, which the launcher own needs for SNES";
   expect(await faults()).toEqual([["players", program]]);
   // This is the state after a drive was unplugged: the index still has its files.
   await rm(`${drive}/SNES`, { recursive: true });
-  await service.client.call("media.index");
+  await indexMedia(service.client);
   expect(await faults()).toEqual([
     ["media", away],
     ["players", program],
