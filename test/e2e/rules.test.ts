@@ -28,15 +28,19 @@ test("hold mode: taking the card off a reader ends its game; settings over the A
     await firstReader(service);
     const [reader] = (await client.call("readers")).readers;
     const readerId = reader?.readerId ?? "";
-    await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 3000, readerId });
+    const card = { uid: "04aaaaaaaaaa80", text: "SNES/Game.sfc", readerId };
+    await client.call("tokens.scan", { ...card, duration: 600_000 });
     await heard.next("media.started");
+    // Scans the same card for a moment: the reader keeps it, and then the card is gone.
+    await client.call("tokens.scan", { ...card, duration: 1 });
     await heard.next("tokens.removed");
     expect(await heard.next("media.stopped")).toMatchObject({ mediaName: "Game", exitCode: null });
 
     // From now on the system SNES is exempt from hold mode.
     await client.call("settings.update", { insertModeBlocklist: ["SNES"] });
-    await client.call("tokens.scan", { text: "SNES/Game.sfc", duration: 3000, readerId });
+    await client.call("tokens.scan", { ...card, duration: 600_000 });
     await heard.next("media.started");
+    await client.call("tokens.scan", { ...card, duration: 1 });
     await heard.next("tokens.removed");
     expect(await client.call("media.active")).toMatchObject({ mediaName: "Game" });
     expect(heard.names().filter((name) => name === "media.stopped")).toHaveLength(1);
@@ -44,7 +48,7 @@ test("hold mode: taking the card off a reader ends its game; settings over the A
 
 test("hold mode: a card that is back within the delay goes on without a new launch, on the API's own reader too", async () => {
   await using place = await makePlace(
-    `${noReaders}insert_mode = true\ninsert_mode_exit_delay = 5\n${players}`,
+    `${noReaders}insert_mode = true\ninsert_mode_exit_delay = 600\n${players}`,
   );
   await place.file("SNES/Game.sfc");
   await place.file("SNES/Other.sfc");
@@ -186,13 +190,15 @@ test("a card plays a folder, item after item, in hold mode until it is taken off
   await using service = await startTapdeck(place);
   const { client, heard } = service;
   const text = "**playlist.play:Audio/Album?repeat=all";
-  await client.call("tokens.scan", { text, duration: 6000 });
+  await client.call("tokens.scan", { text, duration: 600_000 });
   for (const name of ["1", "2", "1"])
     expect(await heard.next("media.started")).toMatchObject({ mediaName: name });
   expect((await client.call("media")).playlists).toMatchObject([
     { count: 2, state: "playing", repeat: "all" },
   ]);
-  await heard.next("tokens.removed");
+  // A card in its place takes it off.
+  await client.call("tokens.scan", { text: "**echo:off", duration: 20 });
+  await heard.next("tokens.removed", (token) => token.text === text);
   await eventually(async () => {
     const { active, playlists } = await client.call("media");
     expect({ active, playlists }).toEqual({ active: [], playlists: [] });
