@@ -4,6 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import { readFile, stat } from "node:fs/promises";
+import { eventually } from "../helpers/processes.ts";
 import { makeServedPlace, reported, shellLauncher } from "../helpers/served-place.ts";
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
@@ -35,7 +36,10 @@ test("the service has access to its own files at the next start, although a play
   for (const path of [key, mapping, config]) expect(await modeOf(path)).toBe("400");
   const modes = await Promise.all(files.map((path) => modeOf(at(path))));
   expect(modes).toEqual(["600", "700", "700", "700"]);
-  expect(service.log()).toContain(`the service had no access to its own file until now file=${config}`);
+  // The log arrives over another pipe than the answers.
+  await eventually(() =>
+    expect(service.log()).toContain(`the service had no access to its own file until now file=${config}`),
+  );
 });
 
 /**
