@@ -71,7 +71,7 @@ test("a second service on the port of the first ends at once, with a sentence, a
       `${other.folder}/config.toml`,
       `[api]\nport = ${place.port}\ntls_port = 0\nlisten = ${listen}\n${noReaders}`,
     );
-    const second = Bun.spawnSync([program, `--data=${other.folder}`], { timeout: 10_000 });
+    const second = Bun.spawnSync([program, `--data=${other.folder}`], { timeout: 60_000 });
     expect([listen, second.exitCode]).toEqual([listen, 69]);
     expect(second.stderr.toString()).toContain(`port ${place.port} is in use`);
   }

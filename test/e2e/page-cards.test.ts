@@ -248,7 +248,7 @@ remoteTest(
       .waitFor();
     expect(await rows.count()).toBe(15);
     await history.getByRole("button", { name: "Show more" }).click();
-    await eventually(async () => expect(await rows.count()).toBeGreaterThan(25), 20_000);
+    await eventually(async () => expect(await rows.count()).toBeGreaterThan(25));
     await look(page, "cards-history");
     await history.getByRole("button", { name: "Only this card: 0599" }).click();
     await history.getByRole("button", { name: "All cards" }).waitFor();
@@ -361,7 +361,7 @@ remoteTest(
       for (const name of ["Cards", "Show more"])
         [...card.querySelectorAll("button")].find(({ textContent }) => textContent === name)?.click();
     });
-    await eventually(async () => expect(await rows.count()).toBe(30), 20_000);
+    await eventually(async () => expect(await rows.count()).toBe(30));
   },
   60_000,
 );

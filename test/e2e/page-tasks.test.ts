@@ -278,7 +278,7 @@ async function doTask(home: Home, { before, steps, done }: Task, hand: Hand): Pr
   const faultsBefore = home.faults.length;
   await expect(done(home)).rejects.toThrow();
   await steps(hand, home);
-  await eventually(() => done(home), 20_000);
+  await eventually(() => done(home));
   expect(home.faults.slice(faultsBefore)).toEqual([]);
   expect(home.sealed()).toBeGreaterThan(0);
 }

@@ -251,10 +251,8 @@ remoteTest(
     // The deletion causes an index run a second later.
     await indexMedia(device.service.client, ["SNES"]);
     await browse.getByRole("button", { name: say.moreOf("Kept") }).focus();
-    await eventually(
-      async () =>
-        expect(await browse.getByRole("listitem").allInnerTexts()).toEqual([expect.stringContaining("Kept")]),
-      20_000,
+    await eventually(async () =>
+      expect(await browse.getByRole("listitem").allInnerTexts()).toEqual([expect.stringContaining("Kept")]),
     );
   },
 );

@@ -72,7 +72,7 @@ export async function startVirtualReader(card: VirtualCard): Promise<VirtualRead
         Uint8Array.fromHex(hex.replaceAll(/\s/g, "")),
       );
     },
-    describe: () => ask(["sh", "-c", "timeout 5 pcsc_scan -n -c 2>&1 || true"], ""),
+    describe: () => ask(["sh", "-c", "timeout 60 pcsc_scan -n -c 2>&1 || true"], ""),
     async [Symbol.asyncDispose]() {
       daemon.kill();
       await daemon.exited;

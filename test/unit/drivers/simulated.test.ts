@@ -46,7 +46,7 @@ test("a card laid on the simulated reader is read, and leaves after its time", (
       void next(([card]) => card?.text === "Audio/Chime.wav" && card.uid.startsWith("04")).then(() => {
         isRead = true;
       });
-      await eventually(() => expect(isRead).toBe(true), 10_000);
+      await eventually(() => expect(isRead).toBe(true));
       await next((present) => present.length === 0);
     }),
   ));

@@ -420,7 +420,7 @@ test("a volume that comes with the answer to the last step is not lost, and each
   const count = (word: string) => words().filter((one) => one === word).length;
   const become = (percent: number) => player.changeVolume?.({ kind: "to", percent }, 100);
   const isDown = (steps: number) =>
-    eventually(() => expect(count("VOLUME_DOWN") - count("VOLUME_UP")).toBe(steps), 10_000);
+    eventually(() => expect(count("VOLUME_DOWN") - count("VOLUME_UP")).toBe(steps));
   try {
     await player.ready;
     for (let answers = 0; answers < 5; answers++) {
