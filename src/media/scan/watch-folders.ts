@@ -64,8 +64,8 @@ export function watchMedia({ media, folders, log, open, clock = systemClock }: W
     onGone(root) {
       root.seen = undefined;
     },
-    onMissed() {
-      for (const root of roots) void begin(root);
+    async onMissed() {
+      await Promise.all(roots.map(begin));
       index([]);
     },
     isWanted: (root, round) => !isOver && root.round === round,
@@ -95,7 +95,8 @@ export function watchMedia({ media, folders, log, open, clock = systemClock }: W
     root.mounted = mounted;
     // The files of an unplugged drive stay in the index.
     if (now === undefined) return;
-    void begin(root);
+    // A file that appears in a folder that is indexed, but not watched yet, would not be found.
+    await begin(root);
     if (isOther) index(root.systemsOf(""));
     else for (const path of appeared) index(root.systemsOf(path));
   };

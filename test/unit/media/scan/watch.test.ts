@@ -241,6 +241,28 @@ test("when the kernel has lost changes, everything is indexed and watched again"
   await eventually(() => expect([...hand.paths.values()]).toContain(join(trial.root, "NES")));
 });
 
+test("a new drive was indexed before it was watched, so a file that came in that moment was not found", async () => {
+  await using trial = await mediaTrial();
+  makeFiles(trial.root, ["SNES/a.sfc"]);
+  const [system, deep] = [join(trial.root, "SNES"), join(trial.root, "SNES/deep")];
+  const hand = handMade();
+  const watched = () => [...hand.paths.values()].sort();
+  const watchedThen: string[][] = [];
+  const media = {
+    async index() {
+      watchedThen.push(watched());
+    },
+  };
+  using _ = watchMedia({ media, folders: { roots: [trial.root], own: [] }, log: silentLog, open: hand.open });
+  await eventually(() => expect(watched()).toEqual([trial.root, system]));
+  renameSync(trial.root, `${trial.root}-before`);
+  makeFiles(trial.root, ["SNES/deep/a.sfc"]);
+  const whole = [trial.root, system, deep];
+  await eventually(() => expect(watchedThen).toEqual([whole]));
+  hand.report({ kind: "overflow", watch: -1, name: "", isFolder: false });
+  await eventually(() => expect(watchedThen).toEqual([whole, whole]));
+});
+
 test("a kernel without room for the watches is named in the log, and the first folders are watched all the same", async () => {
   await using trial = await mediaTrial();
   makeFiles(trial.root, ["SNES/a.sfc", "NES/b.nes"]);
