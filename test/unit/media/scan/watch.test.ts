@@ -106,7 +106,7 @@ test("a drive that is plugged in below a folder is indexed and watched", async (
   const go = join(trial.root, "../go");
   // In a namespace of its own, the script may mount freely.
   const script =
-    '(while [ ! -e "$1" ]; do sleep 0.1; done; mount -t tmpfs none "$2/SNES"; sleep 4; touch "$2/SNES/late.sfc") & exec "$3" "$4" "$2"';
+    'wait_for() { while [ ! -e "$1" ]; do sleep 0.1; done; }; (wait_for "$1"; mount -t tmpfs none "$2/SNES"; wait_for "$1-on"; touch "$2/SNES/late.sfc") & exec "$3" "$4" "$2"';
   const program = join(import.meta.dir, "../../../programs/watching.ts");
   const inside = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"];
   const child = Bun.spawn([...inside, go, trial.root, process.execPath, program], {
@@ -126,9 +126,13 @@ test("a drive that is plugged in below a folder is indexed and watched", async (
       await Bun.sleep(quietMs);
       expect(asked).toContain("NES");
     });
-    await Bun.write(go, "");
     // The watch asks once for the mount, and once for the file on it.
-    await eventually(() => expect(asked.filter((one) => one === "SNES").length).toBeGreaterThan(1));
+    const isAsked = (times: number) =>
+      eventually(() => expect(asked.filter((one) => one === "SNES").length).toBe(times));
+    await Bun.write(go, "");
+    await isAsked(1);
+    await Bun.write(`${go}-on`, "");
+    await isAsked(2);
     expect(asked.filter((one) => one.startsWith("warning"))).toEqual([]);
   } finally {
     child.kill("SIGKILL");
