@@ -3,7 +3,7 @@
  * scripts run in a root folder of their own, with stubs of the programs that need a board.
  */
 import { expect, test } from "bun:test";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isWifiPassword } from "../../src/core/wifi-shapes.ts";
@@ -67,6 +67,8 @@ rootTest(
       await machine.ask(`share ${word} echo owned >/run/owned`);
     expect(await machine.text("run/owned")).toBeUndefined();
     expect(await machine.text("run/tapdeck-machine/share")).toBeUndefined();
+    // A player that can open the lock of updates could hold it.
+    expect((await stat(machine.path("run/tapdeck-update.lock"))).mode & 0o777).toBe(0o600);
     await machine.ask("share set not-a-hash:0:a second field");
     expect(await machine.text("data/state/share")).toBeUndefined();
     await machine.ask("share set CFC43211BA8DC470832267827CAC1407");

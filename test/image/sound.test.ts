@@ -3,7 +3,7 @@
  * frames for HDMI.
  */
 import { expect, test } from "bun:test";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { root } from "../../tools/image/meta.ts";
@@ -78,6 +78,8 @@ const chosen = (
     await run(["busybox", "ash", join(overlay, "usr/lib/tapdeck/sound"), folder]);
     const text = await readFile(join(folder, "run/sound/card.conf"), "utf8");
     const told = await readFile(join(folder, "run/tapdeck-machine/sound"), "utf8");
+    // A player that can open the lock could hold it.
+    expect((await stat(join(folder, "run/sound/lock"))).mode & 0o777).toBe(0o600);
     const facts = [...text.matchAll(/^tapdeck\.(\w+) "?(.*?)"?$/gm)].map(([, name, value]) => [name, value]);
     return { ...Object.fromEntries(facts), told: told.trim() };
   });

@@ -150,6 +150,8 @@ test.skipIf(!isRoot)(
       expect((await stat(join(machine.folder, "media/usb/GAMES"))).mode & 0o777).toBe(0o755);
       // The folder itself changes once a stick is readable, and the service sees that.
       await stat(join(machine.folder, "media/usb/.changed"));
+      // A player that can open the lock could hold it.
+      expect((await stat(join(machine.folder, "run/usb-sticks/sda1.lock"))).mode & 0o777).toBe(0o600);
     }),
 );
 
