@@ -643,3 +643,25 @@ remoteTest(
     }),
   60_000,
 );
+
+remoteTest(
+  "what was played lately could not be written to a card if the reader came after the page",
+  async () => {
+    const { client } = device.service;
+    const connectedReaders = async () =>
+      (await client.call("readers")).readers.filter((one) => one.connected).length;
+    await client.call("launch", "SNES/Star Garden.sfc");
+    await client.call("stop");
+    await reader.unplug();
+    await eventually(async () => expect(await connectedReaders()).toBe(0));
+    await using visit = await open("Early");
+    const { page, faults } = visit;
+    const played = region(page, "Played lately");
+    await played.getByRole("button", { name: "Star Garden", exact: true }).waitFor();
+    expect(await played.getByRole("button", { name: /^More about/ }).count()).toBe(0);
+    reader.plug();
+    await played.getByRole("button", { name: "More about Star Garden" }).waitFor();
+    expect(faults).toEqual([]);
+  },
+  60_000,
+);

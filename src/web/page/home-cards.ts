@@ -79,8 +79,8 @@ function shelf(title: string, shared: Shared, load: () => Promise<readonly Libra
   const refresh = async () => {
     const items = await load();
     card.hidden = items.length === 0;
-    // Equal tiles stay: their pictures would flash, and the focus would be lost.
-    const facts = JSON.stringify(items);
+    // Equal tiles stay: their pictures would flash, and the focus would be lost. Their buttons depend on the readers.
+    const facts = JSON.stringify([items, shared.canWrite()]);
     if (facts === shown) return;
     shown = facts;
     list.replaceChildren(
@@ -104,7 +104,8 @@ export function recentCard(shared: Shared): PageCard {
         script: scriptOf(mediaPath),
       }));
   };
-  return { ...shelf(say.playedLately, shared, load), hears: ["media.started"] };
+  const hears = ["media.started", "readers.added", "readers.removed"] as const;
+  return { ...shelf(say.playedLately, shared, load), hears };
 }
 
 export function favouritesCard(shared: Shared): PageCard {
