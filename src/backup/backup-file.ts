@@ -151,6 +151,7 @@ export async function* backupLines(path: string): AsyncGenerator<unknown> {
     if (needed > kept.length) {
       const larger = Buffer.allocUnsafe(Math.min(backupLineBytesMax, Math.max(needed, 2 * kept.length)));
       kept.copy(larger, 0, 0, length);
+      noteGarbage(kept.length);
       kept = larger;
     }
     piece.copy(kept, length);
@@ -164,8 +165,8 @@ export async function* backupLines(path: string): AsyncGenerator<unknown> {
       for (let end = chunk.indexOf(lineEnd); end >= 0; end = chunk.indexOf(lineEnd, from)) {
         keep(chunk.subarray(from, end));
         from = end + 1;
-        noteGarbage(length);
         yield parsedLine(kept.subarray(0, length));
+        noteGarbage(length);
         length = 0;
       }
       keep(chunk.subarray(from));
