@@ -124,17 +124,20 @@ export function arrowsTo(from: number, to: number): readonly Arrow[] {
   throw new Error(`no way from key ${from} to key ${to}`);
 }
 
-/** The buttons that type a text of small letters and spaces, from the key of the first letter on, and then complete it. */
-export function typing(text: string): readonly (number | Arrow)[] {
+/**
+ * The keys that type a text of small letters and spaces, from the key of the first letter on, and then complete it, each with
+ * the arrows that lead to it.
+ */
+export function typing(text: string): readonly { readonly arrows: readonly Arrow[]; readonly key: number }[] {
   const letters = "1234567890qwertyuiopasdfghjkl-zxcvbnm._@";
   const space = letterKeys + 2;
   const done = letterKeys + 4;
   let at = 0;
-  return [...[...text].map((letter) => (letter === " " ? space : letters.indexOf(letter))), done].flatMap(
+  return [...[...text].map((letter) => (letter === " " ? space : letters.indexOf(letter))), done].map(
     (key) => {
       const arrows = arrowsTo(at, key);
       at = key;
-      return [...arrows, button.south];
+      return { arrows, key };
     },
   );
 }
