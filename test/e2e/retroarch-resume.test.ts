@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { proofMs } from "../../src/launch/playing.ts";
 import {
   gameDeck,
   gamePlace,
@@ -133,8 +134,9 @@ test("a crash costs the state only: battery RAM was written while the game ran, 
     expect(starts).toBe(2);
     expect(frames).toBeGreaterThan(first.frames);
   });
-  // A crash before the end of this start would make the next start a fresh one.
+  // A crash in the first seconds would make the next start a fresh one. The timer of the start is older than this one.
   expect(await deck.next("launch.finished", 2)).toMatchObject({ success: true });
+  await Bun.sleep(proofMs);
   process.kill(await deck.playerOf("NES/Game.nes"), "SIGKILL");
   await deck.next("media.stopped", 2);
   const saved = await counted(deck);
