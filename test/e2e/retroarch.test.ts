@@ -81,13 +81,19 @@ test("it starts with the core of the system, answers, pauses, goes on and stops"
   expect(await readFile(join(deck.folder, "retroarch.cfg"), "utf8")).toBe(settings);
 });
 
-test("**screenshot saves the picture of the game in RetroArch's folder", async () => {
-  await using deck = await gameDeck();
+/** Plays a game whose owner has a folder of pictures; returns that folder. */
+async function playWithShots(deck: Deck): Promise<string> {
   const shots = join(deck.folder, "shots");
   await mkdir(shots);
   const mine = `screenshot_directory = "${shots}"\nvideo_gpu_screenshot = "false"\n`;
   await deck.file("retroarch.cfg", settings + mine);
   await deck.play("NES/Game.nes");
+  return shots;
+}
+
+test("**screenshot saves the picture of the game in RetroArch's folder", async () => {
+  await using deck = await gameDeck();
+  const shots = await playWithShots(deck);
   expect(await deck.run("**screenshot")).toBe(true);
   await eventually(async () => {
     const [shot = ""] = await readdir(shots);
@@ -98,11 +104,7 @@ test("**screenshot saves the picture of the game in RetroArch's folder", async (
 
 test("a second picture within a second replaced the first one, and was not found", async () => {
   await using deck = await gameDeck();
-  const shots = join(deck.folder, "shots");
-  await mkdir(shots);
-  const mine = `screenshot_directory = "${shots}"\nvideo_gpu_screenshot = "false"\n`;
-  await deck.file("retroarch.cfg", settings + mine);
-  await deck.play("NES/Game.nes");
+  const shots = await playWithShots(deck);
   const paths = [await deck.launchQueue.picture(), await deck.launchQueue.picture()];
   expect(await deck.run("**screenshot")).toBe(true);
   await eventually(async () => expect((await readdir(shots)).length).toBe(3));

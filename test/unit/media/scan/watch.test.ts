@@ -248,7 +248,8 @@ test("when the kernel has lost changes, everything is indexed and watched again"
 test("a new drive was indexed before it was watched, so a file that came in that moment was not found", async () => {
   await using trial = await mediaTrial();
   makeFiles(trial.root, ["SNES/a.sfc"]);
-  const [system, deep] = [join(trial.root, "SNES"), join(trial.root, "SNES/deep")];
+  const system = join(trial.root, "SNES");
+  const deep = join(system, "deep");
   const hand = handMade();
   const watched = () => [...hand.paths.values()].sort();
   const watchedThen: string[][] = [];
