@@ -1,10 +1,11 @@
 /** Waits until a service of a bench has nothing left to do. */
 import { existsSync, readFileSync } from "node:fs";
+import { settledMs as releasedMs } from "../../src/services/code-release.ts";
 import type { Running } from "../helpers/tapdeck.ts";
 import { familyOf } from "./memory.ts";
 
-/** The service collects its garbage of the start by then. */
-const settledMs = 12_000;
+/** The service has collected the garbage of its start by then, and has released the code of it for the first time. */
+const settledMs = releasedMs + 5000;
 const lookEveryMs = 500;
 
 /**

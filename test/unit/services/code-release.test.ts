@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createBus } from "../../../src/bus.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import { followCode, settledMs } from "../../../src/services/code-release.ts";
+import { compiledMs, followCode, settledMs } from "../../../src/services/code-release.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
 
 function makeFollowed() {
@@ -20,7 +20,7 @@ function makeFollowed() {
   return { clock, follower, index, count: () => releases };
 }
 
-test("code is released after the start and after each index run, and not during a run", () => {
+test("code is released twice after the start and after each index run, and not during a run", () => {
   const { clock, follower, index, count } = makeFollowed();
   clock.advance(settledMs - 1);
   expect(count()).toBe(0);
@@ -32,9 +32,13 @@ test("code is released after the start and after each index run, and not during 
   index(false);
   clock.advance(settledMs);
   expect(count()).toBe(1);
-  clock.advance(10 * settledMs);
+  clock.advance(compiledMs - 1);
   expect(count()).toBe(1);
-  for (const run of [2, 3]) {
+  clock.advance(1);
+  expect(count()).toBe(2);
+  clock.advance(10 * compiledMs);
+  expect(count()).toBe(2);
+  for (const run of [3, 4]) {
     index(true);
     index(false);
     clock.advance(settledMs);
@@ -50,6 +54,6 @@ test("a service without media releases the code of its start, and none after its
   expect(count()).toBe(1);
   index(false);
   follower[Symbol.dispose]();
-  clock.advance(10 * settledMs);
+  clock.advance(10 * compiledMs);
   expect(count()).toBe(1);
 });

@@ -1,7 +1,7 @@
 /** The code of the program in memory: what is released, and that the program still runs. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { releaseCode } from "../../../../drivers/io/program-code.ts";
@@ -31,6 +31,45 @@ test("the code of a program that was written a moment ago is released, too", asy
     const { stdout, stderr } = Bun.spawnSync([program, "-e", script]);
     expect(stderr.toString()).toBe("");
     expect(Number(stdout.toString())).toBeGreaterThan(20e6);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("a compiled program releases its bundle, and runs code of it afterwards", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tapdeck-code-"));
+  try {
+    const lines = Array.from({ length: 20_000 }, (_, at) => `  if (word === "word ${at}") return ${at};`);
+    await writeFile(
+      join(folder, "words.ts"),
+      `export function find(word: string) {\n${lines.join("\n")}\n}\n`,
+    );
+    await writeFile(
+      join(folder, "main.ts"),
+      `import { readFileSync } from "node:fs";
+import { releaseCode } from "${import.meta.dir}/../../../../drivers/io/program-code.ts";
+import { find } from "./words.ts";
+const first = find("word 19998");
+const rows = () => readFileSync("/proc/self/smaps", "latin1").matchAll(/^\\S+ rw-p \\S+ \\S+ \\d+ +\\/.*main\\n(?:\\w+:.*\\n)*?Rss: +(\\d+)/gm);
+const writableKb = () => [...rows()].reduce((sum, [, kb]) => sum + Number(kb), 0);
+const before = writableKb();
+await releaseCode();
+const after = writableKb();
+console.log(JSON.stringify({ before, after, found: [first, find("word 19999")] }));`,
+    );
+    const outfile = join(folder, "main");
+    const built = await Bun.build({
+      entrypoints: [join(folder, "main.ts")],
+      bytecode: true,
+      format: "esm",
+      compile: { outfile },
+    });
+    expect(built.success).toBe(true);
+    const { stdout, stderr } = Bun.spawnSync([outfile]);
+    expect(stderr.toString()).toBe("");
+    const said = JSON.parse(stdout.toString());
+    expect(said.found).toEqual([19_998, 19_999]);
+    expect(said.before - said.after).toBeGreaterThan(1000);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
