@@ -15,8 +15,9 @@ export const plainEnvironment: Readonly<Record<string, string | undefined>> = Ob
 
 export const jobEnvironment: typeof plainEnvironment = {
   ...plainEnvironment,
-  // mimalloc then returns freed pages at once (mimalloc, "Environment Options").
-  MIMALLOC_PURGE_DELAY: "0",
+  // In milliseconds: mimalloc soon returns freed pages (mimalloc, "Environment Options"). At 0 an index takes 6 % longer, and its peak
+  // is the same.
+  MIMALLOC_PURGE_DELAY: "10",
 };
 
 /**
