@@ -75,11 +75,13 @@ async function find(
   const closed = closedNow(folders.closed);
   const names = createNames();
   const realOf = createReal();
+  const isThere = createIsThere();
   const ways = isEntry ? entryWays : waysOf(names, realOf);
   // Each answer of the disk takes as long as the rest of a search, so the usual questions are asked at once.
   for (const path of isAbsolute(wanted) ? [wanted] : folders.roots.map((root) => join(root, wanted))) {
     realOf(path).catch(() => {});
     closed.readAhead(path);
+    void isThere(otherSpelling(path));
   }
   const bases = await basesOf(folders, realOf);
   const spelt = isAbsolute(wanted)
@@ -91,7 +93,7 @@ async function find(
     .sort((a, b) => b.path.length - a.path.length)[0];
   // The error is the same as for a missing file, so it does not reveal files outside the media folders.
   if (base === undefined) throw notBelow(wanted);
-  const found = typeof spelt === "string" ? await asStored(spelt, base.path, names) : spelt;
+  const found = typeof spelt === "string" ? await asStored(spelt, base.path, names, isThere) : spelt;
   if (readable(found).split(sep).includes(uploadsFolder))
     throw launchFailed("uploading", "this file is being uploaded: it plays when the upload is finished");
   if (await closed.isClosed(found))
@@ -133,6 +135,18 @@ function createReal(): Real {
     const real = known.get(path) ?? resolved(path);
     known.set(path, real);
     return real;
+  };
+}
+
+type IsThere = (path: string) => Promise<boolean>;
+
+/** Asks for each path once in a search. */
+function createIsThere(): IsThere {
+  const known = new Map<string, Promise<boolean>>();
+  return (path) => {
+    const answer = known.get(path) ?? lstat(path).then(Boolean, () => false);
+    known.set(path, answer);
+    return answer;
   };
 }
 
@@ -317,17 +331,10 @@ async function resolvedLoosely(
  * The path below `base` in the spelling of its folders. FAT, exFAT and many network shares find a file by other capitals
  * too. Its position, its history and its saves belong to the stored spelling.
  */
-export async function asStored(
-  path: string,
-  base: string,
-  names: Names,
-  isThere: (path: string) => Promise<boolean> = (at) => lstat(at).then(Boolean, () => false),
-): Promise<string> {
+export async function asStored(path: string, base: string, names: Names, isThere: IsThere): Promise<string> {
   // Most file systems tell capitals apart, and need no list of their folders, which takes long.
-  const other = basename(path).replace(/[a-z]/gi, (letter) =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  );
-  if (other === basename(path) || !(await isThere(join(dirname(path), other)))) return path;
+  const other = otherSpelling(path);
+  if (other === path || !(await isThere(other))) return path;
   let stored = base;
   for (const segment of relative(base, path).split(sep)) {
     const entries = await names(stored);
@@ -335,6 +342,14 @@ export async function asStored(
     stored = join(stored, entries.includes(segment) ? segment : (entries.find(isSame) ?? segment));
   }
   return stored;
+}
+
+/** The path with the other capitals in its last name. */
+function otherSpelling(path: string): string {
+  const name = basename(path).replace(/[a-z]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
+  return join(dirname(path), name);
 }
 
 function unified(name: string): string {

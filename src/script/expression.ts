@@ -104,14 +104,14 @@ export function typeOfBinary(
 type Value = string | number | boolean;
 
 /** The value of an expression. Throws `ServiceError("failed")` if a text becomes longer than `scriptBytesMax` UTF-16 units. */
-function evaluate(expression: Expression, facts: Facts): Value {
+function evaluate(expression: Expression, facts: () => Facts): Value {
   switch (expression.kind) {
     case "text":
     case "number":
     case "flag":
       return expression.value;
     case "variable":
-      return facts[expression.name];
+      return facts()[expression.name];
     case "not":
       return !evaluate(expression.of, facts);
     case "binary":
@@ -121,7 +121,7 @@ function evaluate(expression: Expression, facts: Facts): Value {
 
 function evaluateBinary(
   { operator, left, right }: Extract<Expression, { kind: "binary" }>,
-  facts: Facts,
+  facts: () => Facts,
 ): Value {
   const first = evaluate(left, facts);
   if (operator === "&&" && first === false) return false;
@@ -147,7 +147,7 @@ function evaluateBinary(
 }
 
 /** Replaces the expressions in a text by their values. Throws as `evaluate` does. */
-export function fill(text: Text, facts: Facts): string {
+export function fill(text: Text, facts: () => Facts): string {
   let filled = "";
   for (const piece of text) {
     filled += typeof piece === "string" ? piece : shown(evaluate(piece, facts));

@@ -46,6 +46,9 @@ const keyCommands: ReadonlySet<string> = new Set(["input.key", "key"]);
 
 const nameForm = /^[a-zA-Z0-9._]+$/;
 
+/** A script that is one path, without any character that has a meaning in the language. Most cards have one. */
+const plainPath = /^[A-Za-z0-9_/][A-Za-z0-9_/.()!',+&~ -]*[A-Za-z0-9_)!]$/;
+
 /** Refuses a script that is longer than `scriptBytesMax` or has more parts than `scriptCommandsMax`. */
 export function parseScript(script: string): ParsedScript {
   return parseSource(sourceOf(script));
@@ -54,8 +57,9 @@ export function parseScript(script: string): ParsedScript {
 /** Like `parseScript`; afterwards `source.steps` holds the number of steps. */
 export function parseSource(source: ScriptSource): ParsedScript {
   const { text } = source;
-  if (text.length > scriptBytesMax || new TextEncoder().encode(text).length > scriptBytesMax)
+  if (text.length > scriptBytesMax || Buffer.byteLength(text) > scriptBytesMax)
     return failure(`the script is longer than ${scriptBytesMax} bytes`, 0, text.length);
+  if (plainPath.test(text)) return plainScript(source);
   const commands: Command[] = [];
   const traits = new Map<string, string>();
   for (let [at, parts] = [0, 0]; ; at += 2, parts++) {
@@ -76,6 +80,13 @@ export function parseSource(source: ScriptSource): ParsedScript {
     else for (const [key, value] of meant.traits) traits.set(key, value);
     if (at >= text.length) return { kind: "script", commands, traits };
   }
+}
+
+function plainScript(source: ScriptSource): ParsedScript {
+  const { text } = source;
+  source.steps += text.length;
+  const command = { name: "launch", args: [[text]], options: new Map(), offset: 0, length: text.length };
+  return { kind: "script", commands: [command], traits: new Map() };
 }
 
 /** Parses a command. `end` is the place of its `||`, or the end of the script. */

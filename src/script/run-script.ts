@@ -44,7 +44,7 @@ export function readyScript(text: string, origin: ScriptOrigin) {
     ): Promise<void> {
       for (const { command, meaning } of steps) {
         signal.throwIfAborted();
-        const facts = ports.facts();
+        const facts = onceFor(ports);
         const call = callOf(command, facts);
         if (call === undefined || isLeftOut(call, meaning, facts)) continue;
         if (meaning.waits === true) await aside(() => meaning.run(call, ports, signal));
@@ -111,8 +111,14 @@ function unknownCommand(name: string): ServiceError {
   return wrongScript(`this version knows no command **${name.slice(0, 64)}${meant}`);
 }
 
+/** The facts of one command. They are read at their first use, because few commands have expressions. */
+function onceFor(ports: Pick<ScriptPorts, "facts">): () => Facts {
+  let known: Facts | undefined;
+  return () => (known ??= ports.facts());
+}
+
 /** The command with its expressions evaluated; undefined if its `when` is false. */
-function callOf({ name, args, options }: Command, facts: Facts): Call | undefined {
+function callOf({ name, args, options }: Command, facts: () => Facts): Call | undefined {
   const when = options.get("when");
   if (when !== undefined && !holds(fill(when, facts))) return undefined;
   const call = {
@@ -131,13 +137,9 @@ function callOf({ name, args, options }: Command, facts: Facts): Call | undefine
  * Whether the command is left out, because its `slot` is the background and it must not act on the present media.
  * Throws for a slot that no device has.
  */
-function isLeftOut(
-  { options }: Call,
-  { startsMedia, goesOn }: ScriptCommand,
-  { media_playing: isPlaying }: Facts,
-): boolean {
+function isLeftOut({ options }: Call, { startsMedia, goesOn }: ScriptCommand, facts: () => Facts): boolean {
   const slot = options.get("slot") ?? "";
-  if (isBackground(slot)) return !startsMedia || goesOn === true || isPlaying === true;
+  if (isBackground(slot)) return !startsMedia || goesOn === true || facts().media_playing;
   if (["", "primary"].includes(slot.toLowerCase())) return false;
   throw wrongScript(`slot is primary or background, not "${slot.slice(0, 64)}"`);
 }

@@ -52,6 +52,22 @@ test.each(rows.map(({ script }) => script))("%p says the same when it is printed
   expect(again.kind === "script" && shapeOf(again.commands)).toEqual(shapeOf(parsed.commands));
 });
 
+test("a plain path is read as it is read behind a blank, where no shortcut takes it", () => {
+  const alphabet = [..."SNESgame019_/.()!',+&~- [*|?#^\"@=:{é\n"];
+  const part = fc.array(fc.constantFrom(...alphabet), { maxLength: 12 }).map((chars) => chars.join(""));
+  fc.assert(
+    fc.property(part, fc.constantFrom("", "a", "SNES/", "/roms/b.sfc"), (rest, start) => {
+      const script = start + rest;
+      const [plain, behind] = [parseScript(script), parseScript(` ${script}`)];
+      expect(plain.kind).toBe(behind.kind);
+      if (plain.kind === "error" || behind.kind === "error") return;
+      const moved = behind.commands.map((command) => ({ ...command, offset: command.offset - 1 }));
+      if (/^[^\s]/.test(script)) expect(plain.commands).toEqual(moved);
+    }),
+    { numRuns: fuzzRounds(2000) },
+  );
+});
+
 test("a command knows where it stands", () => {
   const parsed = parseScript(" a ||  **echo:b ");
   if (parsed.kind === "error") throw new Error(parsed.message);

@@ -97,7 +97,7 @@ test("an abort ends a delay at once, and what stands behind it does not run", as
 function worth(expression: string, facts = quietFacts): string {
   const parsed = parseScript(`**echo:[[${expression}]]`);
   if (parsed.kind === "error") throw new Error(parsed.message);
-  return fill(parsed.commands[0]?.args[0] ?? [], facts);
+  return fill(parsed.commands[0]?.args[0] ?? [], () => facts);
 }
 
 test.each([
