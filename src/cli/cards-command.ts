@@ -28,8 +28,8 @@ export async function makeSharedCards(
       const publicHex = await makeCardsKey(first);
       print(json ? JSON.stringify({ key: publicHex }) : publicHex);
     } else if (action === "publish" && files.length === 3) {
-      // The number is the time in seconds, which grows without a file that remembers the last number.
-      const serial = Math.floor(Date.now() / 1000);
+      // The number is the time in milliseconds, which grows without a file that remembers the last number.
+      const serial = Date.now();
       const made = await makeBundle(first, key, serial);
       // A server may be sending the earlier file at this moment.
       await writeFile(`${out}.new`, made.text);

@@ -202,6 +202,13 @@ export type LaunchReason = keyof typeof launchReasons;
 
 export const launchReasonCodes: readonly LaunchReason[] = Object.keys(launchReasons).filter(isLaunchReason);
 
+const onPurpose: readonly LaunchReason[] = ["stopped", "taken-over"];
+
+/** Whether a launch ended because a person wanted that, which is no failure. */
+export function isOnPurpose(reason: LaunchReason | undefined): boolean {
+  return reason !== undefined && onPurpose.includes(reason);
+}
+
 export function isLaunchReason(word: string): word is LaunchReason {
   return Object.hasOwn(launchReasons, word);
 }

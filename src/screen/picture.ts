@@ -1,6 +1,6 @@
 /** Chooses the picture of the screen from the facts; this code neither draws nor waits. */
 import { screenNameCharsMax, screenReasonCharsMax } from "../core/console-limits.ts";
-import type { LaunchReason } from "../core/faults.ts";
+import { isOnPurpose, type LaunchReason } from "../core/faults.ts";
 import type { LaunchFinished, LoadedPlaylist } from "../core/shapes.ts";
 import { plainText } from "./screen-lines.ts";
 
@@ -131,12 +131,6 @@ export function pictureOf(facts: ScreenFacts): Picture | undefined {
 type FailedLaunch = Pick<LaunchFinished, "text" | "error" | "reason" | "subject">;
 
 const empty: readonly LaunchReason[] = ["blank", "unformatted", "no-text"];
-const onPurpose: readonly LaunchReason[] = ["stopped", "taken-over"];
-
-/** Whether a launch ended because a person wanted that, which is no failure. */
-export function isOnPurpose(reason: LaunchReason | undefined): boolean {
-  return reason !== undefined && onPurpose.includes(reason);
-}
 
 /** The notice for the end of media; undefined if no message is needed, because they were ended on purpose. */
 export function noticeOf({

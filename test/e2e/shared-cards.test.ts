@@ -42,6 +42,21 @@ test("a published folder reaches a device, whose own mappings come first, and st
     await plays(service, "04bb", "Own");
     const status = await printed([program, "cards", "status", `--data=${place.folder}`]);
     expect(status).toMatch(/^in use +serial \d+: launchers\.toml, mappings\/club\.toml$/m);
+    const serialOf = async () =>
+      JSON.parse(
+        await printed([
+          program,
+          "cards",
+          "publish",
+          at("cards"),
+          at("cards.key"),
+          at("next.cards"),
+          "--json",
+        ]),
+      ).serial;
+    // A correction within the second of the bundle that it corrects has a larger number.
+    const before = await serialOf();
+    expect(await serialOf()).toBeGreaterThan(before);
   }
   // From now on the server sends a bundle that another key has signed, and the device starts with the kept one.
   await printed([program, "cards", "key", at("other.key")]);
