@@ -14,7 +14,8 @@ export async function releaseCode(): Promise<number> {
   const program = await readlink("/proc/self/exe");
   const mappings = mappingsOf(await readFile("/proc/self/smaps", "latin1"), program);
   // The code comes last, because the first release runs much of it.
-  let released = await releaseBundle(program, mappings);
+  // The kernel may keep `pagemap` from a process that changed its user.
+  let released = await releaseBundle(program, mappings).catch(() => 0);
   for (const { from, to, isWritable, anonymousKb } of mappings) {
     if (!isWritable && anonymousKb === 0 && dropPages(from, to - from)) released += Number(to - from);
   }
@@ -89,8 +90,8 @@ async function bundleOf(
   if (header === undefined || !isFixed64) return undefined;
   const [headerBytes, count] = [u16(header, 58), u16(header, 60)];
   const table = viewOf(await bytesAt(file, Number(u64(header, 40)), headerBytes * count));
-  if (table === undefined) return undefined;
   const namesAt = u16(header, 62) * headerBytes;
+  if (table === undefined || headerBytes < 64 || namesAt + headerBytes > table.byteLength) return undefined;
   const names = await bytesAt(file, Number(u64(table, namesAt + 24)), Number(u64(table, namesAt + 32)));
   if (names === undefined) return undefined;
   for (let at = 0; at < table.byteLength; at += headerBytes) {
