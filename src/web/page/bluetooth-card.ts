@@ -26,13 +26,18 @@ export function bluetoothCard({ client }: Shared): PageCard {
   /** The devices of the last report that had any. A device that was not paired leaves the list. */
   const names = new Map<string, string>();
 
+  // After the last known device Bluetooth goes off, some time after the device has left the list.
   const forget = (device: Known) => {
     const sure = button(
       texts.forget,
       async () => {
         await client.call("bluetooth.forget", { address: device.address });
         dialog.close();
-        await follow((now) => now.known.every(({ address }) => address !== device.address));
+        await follow(
+          (now) =>
+            now.known.every(({ address }) => address !== device.address) &&
+            (now.known.length > 0 || now.state === "off"),
+        );
       },
       { class: "main wide" },
     );
