@@ -83,6 +83,7 @@ ifneq ($(WITH)$(CONFIG)$(JOBS),)
 	@{ $(if $(WITH)$(CONFIG),cat $(WITH:%=buildroot/fragments/%.fragment) $(CONFIG);) $(if $(JOBS),echo BR2_PER_PACKAGE_DIRECTORIES=y;) } >>"build/buildroot/$(BOARD)/.config"
 	@$(buildroot) -C "$(CURDIR)/build/buildroot/$(BOARD)" olddefconfig
 endif
+	@buildroot/board/common/forget-changed "build/buildroot/$(BOARD)"
 	@$(buildroot) $(JOBS:%=-j%) -C "$(CURDIR)/build/buildroot/$(BOARD)"
 
 # Buildroot downloads from the internet by itself. This is for a machine that reaches the packages of Debian and PyPI only.

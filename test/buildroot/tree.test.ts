@@ -179,6 +179,33 @@ test("the package installs the very program that was compiled, and refuses one t
   await expect(install("tapdeck", source, target, ["BR2_aarch64=y"])).rejects.toThrow("FAILED");
 });
 
+test("an image that is made again has the programs of today, and keeps packages that have not changed", async () => {
+  const copy = join(folder, "made-again");
+  const output = join(copy, "build/buildroot/qemu");
+  const built = ["tapdeck-0.1.0", "tapdeck-watchdog-0.1.0", "tapdeck-libudev-custom", "mpv-0.35.1"];
+  const build = () =>
+    Promise.all(built.map((name) => mkdir(join(output, "build", name), { recursive: true })));
+  for (const part of ["buildroot", "watchdog"])
+    await cp(join(root, part), join(copy, part), { recursive: true });
+  await Bun.write(join(copy, "dist/buildroot/tapdeck-linux-arm64"), "first");
+  const left = async () => {
+    await run([join(copy, "buildroot/board/common/forget-changed"), output]);
+    return (await readdir(join(output, "build"))).toSorted();
+  };
+  await build();
+  await left();
+  await build();
+  expect(await left()).toEqual(built.toSorted());
+  await Bun.write(join(copy, "dist/buildroot/tapdeck-linux-arm64"), "second");
+  expect(await left()).toEqual(["mpv-0.35.1", "tapdeck-libudev-custom", "tapdeck-watchdog-0.1.0"]);
+  await build();
+  await appendFile(join(copy, "watchdog/tapdeck-confine.c"), "/* changed */\n");
+  expect(await left()).toEqual(["mpv-0.35.1", "tapdeck-0.1.0", "tapdeck-libudev-custom"]);
+  await build();
+  await appendFile(join(copy, "buildroot/package/tapdeck-libudev/tapdeck-libudev.mk"), "# changed\n");
+  expect(await left()).toEqual(["mpv-0.35.1", "tapdeck-0.1.0", "tapdeck-watchdog-0.1.0"]);
+});
+
 async function stand(text: string): Promise<string> {
   const path = join(folder, "program");
   await writeFile(path, text);
