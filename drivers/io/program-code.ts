@@ -13,8 +13,8 @@ import { dropPages } from "./libc.ts";
 export async function releaseCode(): Promise<number> {
   const program = await readlink("/proc/self/exe");
   const mappings = mappingsOf(await readFile("/proc/self/smaps", "latin1"), program);
-  // The code comes last, because the first release runs much of it.
-  // The kernel may keep `pagemap` from a process that changed its user.
+  // The code comes last, because the release of the bundle runs much of it. The kernel may keep `pagemap` from a process that changed
+  // its user, and then only the code is released.
   let released = await releaseBundle(program, mappings).catch(() => 0);
   for (const { from, to, isWritable, anonymousKb } of mappings) {
     if (!isWritable && anonymousKb === 0 && dropPages(from, to - from)) released += Number(to - from);
@@ -88,8 +88,8 @@ async function bundleOf(
   const header = viewOf(await bytesAt(file, 0, 64));
   const isFixed64 = header?.getUint32(0) === 0x7f454c46 && header.getUint8(4) === 2 && u16(header, 16) === 2;
   if (header === undefined || !isFixed64) return undefined;
-  const [headerBytes, count] = [u16(header, 58), u16(header, 60)];
-  const table = viewOf(await bytesAt(file, Number(u64(header, 40)), headerBytes * count));
+  const headerBytes = u16(header, 58);
+  const table = viewOf(await bytesAt(file, Number(u64(header, 40)), headerBytes * u16(header, 60)));
   const namesAt = u16(header, 62) * headerBytes;
   if (table === undefined || headerBytes < 64 || namesAt + headerBytes > table.byteLength) return undefined;
   const names = await bytesAt(file, Number(u64(table, namesAt + 24)), Number(u64(table, namesAt + 32)));
