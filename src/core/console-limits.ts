@@ -59,6 +59,7 @@ export const screenReasonCharsMax = 120; // The reason of a failed start. The lo
 export const screenFaultsCharsMax = 240; // The faults of the machine together: four lines of its smallest screen.
 export const screenPixelsMax = 4096 * 2304; // The pixels of a frame buffer. Drawing takes 12 bytes for each.
 export const screenDrawMsMax = 120_000; // One drawing with the pictures packed after it, at the lowest priority. It takes 0.2 s on a PC.
+export const screenWriteMsMax = 3000; // The time that a screenshot waits while a drawing is written to the screen.
 export const screenRestoreMsMax = 1000; // The return to the console's text mode at the end of the service.
 export const screenshotsMax = 500; // Files in the folder of screenshots. A full card would lose saves.
 

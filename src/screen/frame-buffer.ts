@@ -220,16 +220,29 @@ function pixelsOf(frame: FrameBuffer, color: string, count: number): Uint8Array 
 
 const displays = /^\/dev\/(dri\/card|fb)\d+$/;
 
-/** Whether a process of this user has a display open. The kernel does not show the open files of other users' processes. */
-export async function isDisplayTaken(folder = "/proc"): Promise<boolean> {
+/** Whether a process of this user, other than this program's, has a display open (`displayUser`). */
+export async function isDisplayTaken(folder?: string): Promise<boolean> {
+  return (await displayUser(folder)) === "other";
+}
+
+/**
+ * The program that has a display open: another one of this user, or only this one, which draws. The kernel does not
+ * show the open files of other users' processes.
+ */
+export async function displayUser(folder = "/proc"): Promise<"other" | "own" | undefined> {
+  const exe = (pid: string) => readlink(join(folder, pid, "exe")).catch(() => "");
+  const own = await exe("self");
+  let user: "own" | undefined;
   for (const pid of await readdir(folder)) {
     if (!/^\d+$/.test(pid)) continue;
     const open = join(folder, pid, "fd");
     const numbers = await readdir(open).catch(() => []);
     const paths = await Promise.all(numbers.map((number) => readlink(join(open, number)).catch(() => "")));
-    if (paths.some((path) => displays.test(path))) return true;
+    if (!paths.some((path) => displays.test(path))) continue;
+    if (own === "" || (await exe(pid)) !== own) return "other";
+    user = "own";
   }
-  return false;
+  return user;
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import { stat } from "node:fs/promises";
 import type { Clock } from "../core/clock.ts";
+import { screenWriteMsMax } from "../core/console-limits.ts";
 import { messageOf } from "../core/errors.ts";
 import { type Fault, faultSentence } from "../core/faults.ts";
 import type { Log } from "../core/log.ts";
@@ -14,6 +15,7 @@ import type { WifiState } from "../core/wifi-shapes.ts";
 import {
   type Canvas,
   canvasOf,
+  displayUser,
   type FrameBuffer,
   findFrameBuffer,
   isDisplayTaken,
@@ -64,6 +66,8 @@ export interface ScreenOptions extends FactParts {
 
 // This process gets no event for a new address. It therefore polls, about as often as a person would look.
 const lookMs = 5000;
+// A screenshot looks in this interval whether a drawing has been written.
+const screenLookMs = 20;
 // After each interval of this length at rest, the picture moves. Televisions switch themselves off after hours, and
 // projectors never do.
 const restMs = 10 * 60_000;
@@ -403,8 +407,18 @@ export async function captureScreen(
   terminal = process.env.TAPDECK_SCREEN ?? "",
 ): Promise<string | undefined> {
   const frame = terminal === "" ? undefined : await ownFrame(terminal);
-  if (frame === undefined || (await isDisplayTaken())) return undefined;
+  if (frame === undefined || (await userAfterDrawing()) === "other") return undefined;
   return saveScreenshot(canvasOf(frame, view), folder, now());
+}
+
+/** Resolves with the user of the display once this program does not draw, so that no half of a picture is saved. */
+async function userAfterDrawing(): Promise<"other" | "own" | undefined> {
+  const deadline = performance.now() + screenWriteMsMax;
+  for (;;) {
+    const user = await displayUser();
+    if (user !== "own" || performance.now() > deadline) return user;
+    await Bun.sleep(screenLookMs);
+  }
 }
 
 /** The machine's frame buffer, if the terminal is the machine's console, and no file or serial line. */

@@ -9,6 +9,7 @@ import { ServiceError } from "../../../src/core/errors.ts";
 import {
   canvasOf,
   copyBox,
+  displayUser,
   drawBorder,
   findFrameBuffer,
   framePixels,
@@ -106,6 +107,22 @@ test("a process that has a display open is found, and one that renders without a
   expect(await isDisplayTaken(folder)).toBe(true);
   await rm(join(folder, "14"), { recursive: true });
   await opens("15", "/dev/fb0");
+  expect(await isDisplayTaken(folder)).toBe(true);
+});
+
+test("this program's own drawing takes the display from nobody, and a player beside it is found", async () => {
+  const runs = async (pid: string, program: string) => {
+    await mkdir(join(folder, pid, "fd"), { recursive: true });
+    await symlink(program, join(folder, pid, "exe"));
+    await symlink("/dev/fb0", join(folder, pid, "fd/4"));
+  };
+  expect(await displayUser(folder)).toBeUndefined();
+  await runs("self", "/usr/bin/tapdeck");
+  await runs("21", "/usr/bin/tapdeck");
+  expect(await displayUser(folder)).toBe("own");
+  expect(await isDisplayTaken(folder)).toBe(false);
+  await runs("22", "/usr/bin/mpv");
+  expect(await displayUser(folder)).toBe("other");
   expect(await isDisplayTaken(folder)).toBe(true);
 });
 
