@@ -22,8 +22,12 @@ const missingPictures =
 /** It stands behind a digit, and is drawn over the next letter. */
 const keycap = "\u20e3";
 
+/** No font of the image has them, and they are compatible with the usual Katakana (Unicode, 18.4). */
+const halfWidthKatakana = /[\uff61-\uff9f]+/g;
+
 function oneLine(text: string): string {
   return text
+    .replace(halfWidthKatakana, (run) => run.normalize("NFKC"))
     .normalize("NFC")
     .replace(/[\p{C}\p{Z}]+/gu, " ")
     .replace(/(\p{M}{2})\p{M}+/gu, "$1")

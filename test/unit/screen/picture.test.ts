@@ -294,6 +294,10 @@ test("pictures in a name were boxes, because no font of the television has them"
   expect(plainText("🎮", 80)).toBe("🎮");
 });
 
+test("Katakana of half width were boxes", () => {
+  expect(plainText("ｽｰﾊﾟｰﾏﾘｵ｡ ＡＢ", 80)).toBe("スーパーマリオ。 ＡＢ");
+});
+
 test("a text that is too long is cut off with dots, and one that fits is as large as it may be", () => {
   const room = { width: 400, linesMax: 2, sizeMax: 50, sizeMin: 20 };
   const { size, lines } = fitText(plainText(long, 1000), room);
