@@ -24,6 +24,7 @@ import { parseConnection } from "../../src/readers/driver.ts";
 import { readMeta, root } from "../../tools/image/meta.ts";
 import { neededBy } from "../../tools/image/programs.ts";
 import { run } from "../../tools/image/run.ts";
+import { makeScriptRoot } from "./script-root.ts";
 
 const overlay = join(root, "overlay");
 const at = (path: string) => join(root, path);
@@ -68,6 +69,22 @@ test("every script of the image is clean to shellcheck and to the shell that run
     expect([path, ((await stat(at(path))).mode & 0o111) !== 0]).toEqual([path, true]);
   }
 });
+
+test.skipIf(process.getuid?.() !== 0)("a mount that fails does not end the start of the machine", () =>
+  inFolder(async (folder) => {
+    await makeScriptRoot(folder, [], {
+      "etc/init.d/rcS": await text("overlay/etc/init.d/rcS"),
+      "bin/mount": "exit 32",
+      "bin/hostname": "exit 1",
+      "etc/init.d/S10fails": "exit 1",
+      "etc/init.d/S90service": 'echo "$1" >/run/service',
+    });
+    // Without its mount, the folder below which sticks are mounted cannot be made.
+    await writeFile(join(folder, "media"), "");
+    await run(["chroot", folder, "/etc/init.d/rcS"]);
+    expect(await readFile(join(folder, "run/service"), "utf8")).toBe("start\n");
+  }),
+);
 
 test("a script that init starts and stops has the canonical form, and explains itself to a caller that uses it otherwise", async () => {
   for (const name of (await readdir(join(overlay, "etc/init.d"))).filter((one) => one.startsWith("S"))) {
