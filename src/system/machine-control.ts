@@ -2,7 +2,8 @@
  * Restarts, stops and updates the machine. The service itself has no right to do so. On the SD image a root script
  * reads words from a pipe (`overlay/usr/lib/tapdeck/machine`) and reports in the folder that TAPDECK_MACHINE names. The
  * pipe is the standard input of the service. Root has opened it for writing, so no other process of this user can open
- * it. Below systemd the service ends, and systemd starts it again. On other machines its owner restarts it.
+ * it. Below systemd the service replaces itself, because systemd would count an end, and not start it a fifth time within
+ * five minutes. On other machines its owner restarts it.
  */
 import { readFileSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
@@ -21,6 +22,8 @@ interface MachineControlParts {
   readonly log: Log;
   /** Stops the media, and resolves once their positions and saves are stored. */
   readonly stopMedia: () => Promise<void>;
+  /** Closes the service, and replaces it by a fresh start of the program. */
+  readonly restart: () => void;
   /** Shows on the screen that the machine ends, and resolves once that is visible. It waits for the end of the media. */
   readonly onEnding?: (how: "restart" | "shutdown") => Promise<void>;
   /** Called after each change of the state of an update. */
@@ -39,21 +42,22 @@ export function createMachineControl(parts: MachineControlParts) {
     if (!actions.includes(action)) throw failed(refusals[action]);
     engine.refuseBusy();
   };
+  /** Neither a player that does not end nor a screen that cannot be drawn prevents the end. */
+  const inTime = async (step: Promise<void>) => {
+    const late = Promise.withResolvers<void>();
+    using _late = clock.after(endingMsMax, late.resolve);
+    await Promise.race([step.catch(() => {}), late.promise]);
+  };
   /**
    * Resolves once the end is certain: root takes words, and a power cut would lose no position and no save. The machine
    * ends when the screen shows it.
    */
   const stopAnd = async (word: "restart" | "shutdown") => {
     refuseNoPipe(pipe);
-    const late = Promise.withResolvers<void>();
-    const timer = clock.after(endingMsMax, late.resolve);
-    // Neither a player that does not end nor a screen that cannot be drawn prevents the machine from stopping.
-    const inTime = (step: Promise<void>) => Promise.race([step.catch(() => {}), late.promise]);
     const stopped = inTime(stopMedia());
     const shown = inTime(onEnding(word));
     const end = async () => {
       await Promise.all([stopped, shown]);
-      timer[Symbol.dispose]();
       await ask(pipe, word);
     };
     end().catch((error: unknown) => log.error("machine", messageOf(error)));
@@ -68,8 +72,9 @@ export function createMachineControl(parts: MachineControlParts) {
     async restart(): Promise<void> {
       need("restart");
       if (folder !== "") return stopAnd("restart");
+      await inTime(stopMedia());
       // The end comes after the answer.
-      setTimeout(() => process.kill(process.pid, "SIGTERM"), restartMs);
+      clock.after(restartMs, parts.restart);
     },
     async shutdown(): Promise<void> {
       need("shutdown");

@@ -7,6 +7,7 @@ import { once } from "node:events";
 import {
   chmod,
   constants,
+  copyFile,
   link,
   lstat,
   mkdtemp,
@@ -261,6 +262,25 @@ test.concurrent("beside systemd it is the main process, and READY, once, and WAT
   expect(isAlive(service)).toBe(false);
   receiver.kill();
   await receiver.exited;
+});
+
+test("beside systemd an owner restarts the service more often than systemd would, and the watchdog sees no end", async () => {
+  await using place = await makePlace();
+  // The service knows its supervisor by this name.
+  const watchdog = tool("tapdeck-watchdog");
+  await copyFile(tool("watchdog"), watchdog);
+  const options = [patient, "--ping-ms=1000", "--supervise=no"];
+  const extra = { watchdog, env: { INVOCATION_ID: "1" } };
+  await using guard = await startGuard(place.port, options, [program, `--data=${place.folder}`], extra);
+  const pid = await guard.servicePid(1);
+  for (let time = 1; time <= 5; time++) {
+    await guard.listens(time);
+    await run(program, `--data=${place.folder}`, "call", "device.restart");
+  }
+  await guard.listens(6);
+  expect(await askVersion(place.port)).toBe("linux");
+  expect(await childrenOf(guard.pid)).toEqual([pid]);
+  expect(await guard.state()).toBe("");
 });
 
 /** Starts the watchdog as below another supervisor, such as systemd. Its service is a shell that runs `script`. */
@@ -599,6 +619,8 @@ interface Guard {
   told(pattern: RegExp): Promise<string>;
   /** Process id of the `time`-th service. */
   servicePid(time: number): Promise<number>;
+  /** Resolves once a service has listened this many times. */
+  listens(time: number): Promise<void>;
   /** Resolves at the first answer of the service after this many starts. */
   answers(time: number): Promise<void>;
   /** The bytes that the device received. */
@@ -668,6 +690,7 @@ async function startGuard(
     log: () => log,
     told: (pattern) => nth(new RegExp(pattern, "g"), 1),
     servicePid: async (time) => Number(await nth(/was started pid=(\d+)/g, time)),
+    listens: async (time) => void (await nth(/service: listening/g, time)),
     answers: async (time) => void (await nth(/the service answers ms=/g, time)),
     feeds: () => content("device"),
     pings: async () => (await content("pings")).length,

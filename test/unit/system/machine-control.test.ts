@@ -46,6 +46,7 @@ async function image({ onEnding = async () => {}, stopMedia = async () => {} } =
         stops += 1;
         return stopMedia();
       },
+      restart() {},
       onEnding,
       onUpdate: (state) => {
         states.push(state);
@@ -138,6 +139,7 @@ test("a word goes into a pipe only: without one, the request is refused, and a f
       clock: createManualClock(),
       log: silentLog,
       stopMedia: async () => {},
+      restart() {},
       onUpdate: () => {},
     });
     expect(control.shutdown()).rejects.toThrow("the image did not take the request (it is no pipe)");
@@ -207,6 +209,7 @@ test("a machine that is not the image is not controlled", async () => {
     clock: createManualClock(),
     log: silentLog,
     stopMedia: async () => {},
+    restart() {},
     onUpdate: () => {},
   });
   expect(control.actions).toEqual([]);
