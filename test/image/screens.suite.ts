@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../../src/client/client.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import { root } from "../../tools/image/meta.ts";
 import { createType2Tag } from "../emulators/emulated-tags.ts";
 import { createPn532Device, type Pn532Device } from "../emulators/pn532-device.ts";
@@ -160,9 +161,8 @@ async function shows(
   } catch (error) {
     if (last !== undefined) await keep(last, `${name}-instead`);
     const logged = await board.shell("logread | tail -n 20; ps | grep -E 'mpv|retroarch'");
-    throw new Error(`instead it shows ${JSON.stringify(last && mainColor(last))}\n${logged}`, {
-      cause: error,
-    });
+    const instead = JSON.stringify(last && mainColor(last));
+    throw new Error(`${name} (${messageOf(error)}): it shows ${instead}\n${logged}`, { cause: error });
   }
 }
 
