@@ -29,6 +29,8 @@ interface MenuParts extends ListParts {
 
 /** After this time without a key, the person has gone away. */
 const idleMs = 120_000;
+/** On a busy board the mixer may not answer in time. Its next answer shows the level. */
+const levelAgainMs = 2000;
 const repeatAfterMs = 450;
 const repeatMs = 160;
 /**
@@ -71,12 +73,14 @@ export function followMenu(parts: MenuParts): Disposable {
    */
   let loading: { readonly isFollowed: boolean } | undefined;
   let levelsAsked = 0;
+  let levelAgain: Disposable | undefined;
   let idle: Disposable | undefined;
   let repeating: Disposable | undefined;
 
   const close = () => {
     idle?.[Symbol.dispose]();
     repeating?.[Symbol.dispose]();
+    levelAgain?.[Symbol.dispose]();
     loading = undefined;
     if (places.length === 0) return;
     places = [];
@@ -117,6 +121,8 @@ export function followMenu(parts: MenuParts): Disposable {
       if (asked === levelsAsked && places.at(-1)?.list === list) screen.showLevel(level);
     } catch (error) {
       log.debug("menu", messageOf(error));
+      if (asked === levelsAsked && places.at(-1)?.list === list)
+        levelAgain = clock.after(levelAgainMs, showLevel);
     }
   };
   const load = async (next: () => Loaded | Promise<Loaded>, isFollowed = false) => {

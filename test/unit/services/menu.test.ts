@@ -398,6 +398,29 @@ test("the page of the volume shows its level, and again after each script that m
   expect(menu.levels).toEqual([40, 50]);
 });
 
+test("the page of the volume had no level if the mixer was silent once", async () => {
+  let answers = 0;
+  const menu = await makeMenu({
+    volume() {
+      answers += 1;
+      if (answers < 3) throw new Error("the mixer did not answer");
+      return 40;
+    },
+  });
+  await menu.press("menu", "right", "ok");
+  await eventually(() => expect(answers).toBe(1));
+  for (const time of [2, 3]) {
+    await eventually(() => {
+      menu.clock.advance(1000);
+      expect(answers).toBe(time);
+    });
+  }
+  await eventually(() => expect(menu.levels).toEqual([40]));
+  await menu.press("back");
+  menu.clock.advance(60_000);
+  expect(answers).toBe(3);
+});
+
 test("a menu that nobody uses closes, and a tap closes it", async () => {
   const menu = await makeMenu();
   await menu.press("menu");
