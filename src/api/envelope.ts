@@ -67,7 +67,8 @@ function readItem(value: unknown): Item {
   return { kind: "request", id, method, params };
 }
 
-function isId(id: unknown): id is RequestId {
+/** Whether the answer to a request may have this id. */
+export function isId(id: unknown): id is RequestId {
   if (typeof id === "string") return id.length <= requestIdCharsMax;
   return id === null || Number.isSafeInteger(id);
 }

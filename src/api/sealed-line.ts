@@ -8,16 +8,17 @@ import {
   earlyFrameCharsMax,
   earlyFramesMax,
   handshakeCharsMax,
+  messageBytesMax,
   v1FirstFrameCharsMax,
 } from "../core/limits.ts";
-import { parseJson } from "../core/text.ts";
+import { isRecord, parseJson } from "../core/text.ts";
 import { SecureFailure } from "../secure/failure.ts";
 import type { Accepted } from "../secure/handshake.ts";
 import type { PairingHello } from "../secure/pairing.ts";
 import type { SecureSession } from "../secure/secure-session.ts";
 import type { AcceptedV1 } from "../v1/v1-session.ts";
 import type { ResultFor } from "./connection.ts";
-import { errorText } from "./envelope.ts";
+import { errorText, isId } from "./envelope.ts";
 
 /** Answers a hello. Never rejects: a bad hello is a refusal. */
 export type AcceptHello = (hello: string) => Promise<Accepted | AcceptedV1>;
@@ -120,7 +121,8 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
         send(session.seal(text));
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== "busy") throw error;
-        send(session.seal(errorText(undefined, "busy", "the answer is too long: ask for less", error.data)));
+        const shorter = withoutLongAnswers(text, error);
+        if (shorter !== undefined) send(session.seal(shorter));
       }
     },
     get clientId() {
@@ -128,6 +130,23 @@ export function createSealedLine({ accept, send, onProved, onPayload, refuse }: 
     },
     close,
   };
+}
+
+/**
+ * The answers of a text that is too long for a payload, with a refusal in place of each long one. In a batch of N answers an
+ * answer is long if it has more than an N-th of a payload. Undefined for a notification, which nobody waits for.
+ */
+function withoutLongAnswers(text: string, { code, data }: ServiceError): string | undefined {
+  const value = parseJson(text);
+  const answers: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const bytesMax = Math.floor(messageBytesMax / answers.length) - 2; // Two for the comma and the brackets.
+  const shorter = answers.flatMap((answer) => {
+    const whole = JSON.stringify(answer);
+    if (Buffer.byteLength(whole) <= bytesMax) return [whole];
+    const id = isRecord(answer) ? answer.id : undefined;
+    return isId(id) ? [errorText(id, code, "the answer is too long: ask for less", data)] : [];
+  });
+  return Array.isArray(value) ? `[${shorter.join(",")}]` : shorter[0];
 }
 
 /** One exchange of a pairing. */
