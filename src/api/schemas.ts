@@ -60,10 +60,18 @@ export function hasContent<Input extends Texts>() {
   return rule;
 }
 
-export const isoTime = v.pipe(
-  v.string(),
-  v.isoTimestamp("must be a time in RFC 3339, such as 2026-01-31T12:00:00Z"),
-);
+const timeForm =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[T ](?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** Whether the text is a time of RFC 3339, 5.6. `Date.parse` takes the 31st of February as a day of March. */
+function isTime(text: string): boolean {
+  const day = timeForm.exec(text)?.[1];
+  return new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(day);
+}
+
+const timeRule = v.check(isTime, "must be a time in RFC 3339, such as 2026-01-31T12:00:00Z");
+ruleSchemas.set(timeRule, { format: "date-time" });
+export const isoTime = v.pipe(v.string(), timeRule);
 
 /** A whole number from 1. */
 export const upTo = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));

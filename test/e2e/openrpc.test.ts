@@ -17,7 +17,7 @@ const ajv = new Ajv({ strict: false, allErrors: false });
 // RFC 3339, 5.6; the parts of a time are within their ranges, days of any month up to 31.
 ajv.addFormat(
   "date-time",
-  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)$/,
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i,
 );
 
 let place: Place;
