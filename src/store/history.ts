@@ -9,7 +9,6 @@ import { rfc3339 } from "../core/clock.ts";
 import { historyPageCharsMax, historyRowsMax } from "../core/limits.ts";
 import type { LaunchEntry } from "../core/playback.ts";
 import type { LaunchFinished, TappedCard } from "../core/shapes.ts";
-import { normalizeUid } from "../core/token.ts";
 import type { DurableWrites } from "./durable-writes.ts";
 
 export interface LaunchRow {
@@ -24,8 +23,13 @@ export interface LaunchRow {
 
 export type History = ReturnType<typeof createHistory>;
 
-// As `normalizeUid`: a phone, a reader and a person write the UID of one card differently.
+// A phone, a reader and a person write the UID of one card differently. `keyOf` returns the same key.
 const uidKey = "lower(replace(replace(uid, ' ', ''), ':', ''))";
+
+/** The key of a UID. SQLite's `lower` changes the letters of ASCII only, but an app sends any scanned code as the UID. */
+function keyOf(uid: string): string {
+  return uid.replace(/[ :]/g, "").replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
 
 const sql = {
   insert: `INSERT INTO history (id, time_ms, type, uid, text, data, reader_id, script)
@@ -134,9 +138,7 @@ export function createHistory(
      */
     page({ limit, beforeMs = idMax, belowId = idMax, uid = "" }: PageParams) {
       flush();
-      const { rows, hasMore } = ask(() =>
-        readPage(list, { limit, beforeMs, belowId, uid: normalizeUid(uid) }),
-      );
+      const { rows, hasMore } = ask(() => readPage(list, { limit, beforeMs, belowId, uid: keyOf(uid) }));
       const entries: readonly LaunchEntry[] = rows.map((row) => entryOf(row, running.has(row.id)));
       const nextId = hasMore ? rows.at(-1)?.id : undefined;
       return { entries, nextId };

@@ -138,6 +138,14 @@ test("one card is one, however a phone, a reader and a person write its UID", as
     ]);
 });
 
+test("the launches of a scanned code are found by it, whatever its letters and white space are", async () => {
+  const { history } = open(await newFolder());
+  for (const uid of ["ÉTÉ 2026", "04:AA\t:BB", "İ\u00a0x", "a\u0000B"]) {
+    history.finish(history.open({ ...row("code", 1), uid }));
+    expect([uid, history.page({ limit: 5, uid }).entries.length]).toEqual([uid, 1]);
+  }
+});
+
 test("launches of one millisecond, and those before a clock was set back, were missing on the next page", async () => {
   const { history } = open(await newFolder());
   for (const [text, ms] of [
