@@ -122,9 +122,23 @@ async function answerPost(
   const session = { access, grant, from: { address, client }, inFlight: 0, gone, isGone };
   // `media.index` may take any time. Only the reading of the request and the sending of the answer have a limit.
   server.timeout(request, 0);
-  const answer = await dispatch(session, new TextDecoder().decode(body.bytes));
+  const text = textOf(body.bytes);
+  const answer =
+    text === undefined
+      ? errorText(undefined, "parse-error", "this is not UTF-8")
+      : await dispatch(session, text);
   server.timeout(request, answerSeconds);
   return answer === undefined ? new Response(null, { status: 204 }) : json(200, answer);
+}
+
+/** The text of a body; undefined if it is not UTF-8, which JSON must be (RFC 8259, 8.1). */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // The bytes are not UTF-8.
+    return undefined;
+  }
 }
 
 function tooMuchSent(limit: string): Response {

@@ -53,6 +53,19 @@ test("POST of anything but JSON is refused with 415, of more than 1 MiB with 413
   ]);
 });
 
+test("POST of bytes that are not UTF-8 is no JSON, so no card with other letters is launched", async () => {
+  const latin1 = Buffer.from(request("launch", "SNES/Café.sfc"), "latin1");
+  const answer = await post(latin1);
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    {
+      jsonrpc: "2.0",
+      error: { code: -32700, message: "this is not UTF-8", data: { reason: "parse-error" } },
+    },
+  ]);
+  expect((await service.client.call("tokens.history")).entries).toEqual([]);
+});
+
 test("POST of more than 1 MiB without its length is refused with 413 and a sentence, before it is read to its end", async () => {
   let sent = 0;
   const body = new ReadableStream<Uint8Array>({
