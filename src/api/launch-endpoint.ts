@@ -8,7 +8,7 @@ import type { Audit } from "../core/audit.ts";
 import { messageOf, ServiceError } from "../core/errors.ts";
 import type { TokenParams } from "../core/token.ts";
 import { isBrowser, isPrefetch } from "./admission/access.ts";
-import { json, sentence, type Visit } from "./http.ts";
+import { json, sentence, tooMany, type Visit } from "./http.ts";
 import { launchPage, pressHeader } from "./launch-page.ts";
 import { toToken } from "./schemas.ts";
 
@@ -20,6 +20,8 @@ const prefixes = ["/l/", "/run/", "/r/"] as const;
 export function isLaunchPath(path: string): boolean {
   return prefixes.some((prefix) => path.startsWith(prefix));
 }
+
+const againMs = 1000; // The time after which a caller may try again at a limit.
 
 interface LaunchEndpoint {
   readonly launch: (token: TokenParams, from: { readonly trusted: boolean }) => void;
@@ -55,7 +57,9 @@ export function answerLaunch(
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (error.code === "forbidden") return sentence(403, messageOf(error));
-    return sentence(error.data?.limit === "scriptBytesMax" ? 400 : 503, messageOf(error));
+    const limit = error.data?.limit;
+    if (limit === undefined) return sentence(503, messageOf(error));
+    return limit === "scriptBytesMax" ? sentence(400, messageOf(error)) : tooMany(messageOf(error), againMs);
   }
   return json(200, '{"launched":true}');
 }

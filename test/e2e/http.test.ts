@@ -1,5 +1,6 @@
 /** The HTTP side, against the compiled binary: POST, the event stream, the launch endpoint, and refused callers. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { untrustedLaunchesMax } from "../../src/core/limits.ts";
 import { makePlace, noReaders, type Place, type Running, startTapdeck } from "../helpers/tapdeck.ts";
 
 let place: Place;
@@ -198,6 +199,18 @@ const opened = (site: string) => ({
   "sec-fetch-dest": "document",
 });
 const press = { "x-tapdeck-launch": "1" };
+
+test("a link above the limit of waiting launches is refused with 429, because 503 means that the service stops", async () => {
+  const link = `${base}/l/${encodeURIComponent("**delay:9000")}`;
+  for (let n = 0; n < untrustedLaunchesMax; n++) expect((await fetch(link)).status).toBe(200);
+  const refused = await fetch(link);
+  expect([refused.status, refused.headers.get("retry-after"), await refused.text()]).toEqual([
+    429,
+    "1",
+    `${untrustedLaunchesMax} launches wait already\n`,
+  ]);
+  await service.client.call("stop");
+});
 
 test("programs launch at once, whatever they call themselves", async () => {
   const programs: readonly Record<string, string>[] = [
