@@ -69,6 +69,7 @@ export const playTimeLimitMethods = [
       warnings: v.optional(v.pipe(v.array(wholeMinutes(1)), v.maxLength(playTimeWarningsMax))),
       retention: v.optional(v.never("this device always keeps the play time of 31 days")),
     }),
+    changes: (limits) => Object.keys(limits).join(" "),
     errors: ["failed"],
     run: (services, { enabled, daily, session, sessionReset, warnings }) =>
       services.settings.update({
