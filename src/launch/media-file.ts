@@ -3,7 +3,7 @@
  * nor a link can lead to a file outside the media folders.
  */
 import { exists, lstat, readdir, realpath } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, normalize, relative, sep } from "node:path";
 import { addressFault } from "../core/card-addresses.ts";
 import { launchFailed, publicError, type ServiceError } from "../core/errors.ts";
 import { filterInSlices } from "../core/long-lists.ts";
@@ -178,9 +178,11 @@ function notBelow(wanted: string): ServiceError {
 async function missing(wanted: string, { roots, own }: MediaFolders, names: Names): Promise<ServiceError> {
   const fault = addressFault(wanted);
   if (fault !== undefined) return launchFailed("outside-media", fault);
-  const folders = [...roots, ...own.map(({ folder }) => folder)];
+  const ownFolders = own.map(({ folder }) => folder);
+  const folders = [...roots, ...ownFolders];
   // The error does not reveal files outside the media folders.
-  if (isAbsolute(wanted) && !folders.some((folder) => isBelow(wanted, folder))) return notBelow(wanted);
+  if (meantPaths(wanted, roots, ownFolders).some((path) => !folders.some((folder) => isBelow(path, folder))))
+    return notBelow(wanted);
   const where = isAbsolute(wanted) ? "" : " below the media folders";
   const asked = folders.filter((folder) => !isAbsolute(wanted) || isBelow(wanted, folder));
   const systems = roots.map((root) => join(root, wanted.split("/")[0] ?? ""));
@@ -191,6 +193,17 @@ async function missing(wanted: string, { roots, own }: MediaFolders, names: Name
   const away = mayBeAway.find((_, at) => entries[at]?.length === 0);
   const why = away === undefined ? "" : `: there is nothing at ${away}, its drive may not be plugged in`;
   return launchFailed("media-not-found", `there is no file ${wanted}${where}${why}${unseenIn(wanted)}`);
+}
+
+/** The places that an absolute path, or a path with `..`, names in the folders; none for any other path. */
+function meantPaths(wanted: string, roots: readonly string[], own: readonly string[]): readonly string[] {
+  if (isAbsolute(wanted)) return [normalize(wanted)];
+  const segments = wanted.split("/");
+  if (!segments.includes("..")) return [];
+  return [
+    ...roots.map((root) => join(root, wanted)),
+    ...own.map((folder) => join(folder, ...segments.slice(1))),
+  ];
 }
 
 function isBelow(path: string, folder: string): boolean {

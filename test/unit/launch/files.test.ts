@@ -241,8 +241,16 @@ test("an absolute path outside of the media folders is refused with what to do",
 });
 
 test("a path outside of all media folders does not reveal whether there is such a file", async () => {
-  for (const wanted of ["/nowhere/at/all", "/etc/passwd", "/etc/shadow/none"])
+  const up = "../".repeat(40);
+  const outside = ["/nowhere/at/all", "/etc/passwd", "/etc/shadow/none"];
+  const byDots = ["etc/passwd", "etc/none"].flatMap((path) => [
+    `${up}${path}`,
+    `SNES/${up}${path}`,
+    `${roots[0]}/${up}${path}`,
+  ]);
+  for (const wanted of [...outside, ...byDots, "..", "SNES/../.."])
     await expect(find(wanted)).rejects.toThrow(`${wanted} is not below a media folder`);
+  await expect(find("SNES/../None.sfc")).rejects.toThrow("there is no file");
 });
 
 test.each(["SNES/None.sfc", "None/Game.sfc", "SNES/Game.sfc/more"])(
