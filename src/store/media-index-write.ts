@@ -19,7 +19,7 @@ import { makePrivate, moveDurably, syncPath } from "./database-files.ts";
  * This number is raised with each change of the layout, or of the folding or order of names. An index of another layout
  * is made again.
  */
-export const layout = 4;
+export const layout = 5;
 
 const pieceBytesMax = 256 * 1024;
 

@@ -7,14 +7,14 @@ import {
   writeMediaIndex,
 } from "../../store/media-index-write.ts";
 import { openTags } from "../../store/tag-file.ts";
-import { byReadable, joinNames } from "../file-names.ts";
+import { byReadable, joinNames, readable } from "../file-names.ts";
 import { isAudio } from "../known-systems.ts";
 import { noSystem, type ScanResult } from "../scan/scan-result.ts";
 import { keyBytesMax, keysOf, signatureOf } from "../titles/title-key.ts";
 import { groupMembers, NameColumn, NumberColumn } from "./columns.ts";
 import { buildDictionary, type Dictionary } from "./dictionary.ts";
 import { addFolded, fold } from "./fold.ts";
-import { addNaturalKey } from "./natural-order.ts";
+import { addNaturalKey, naturalKey } from "./natural-order.ts";
 
 /** Writes the index by rename, and returns the number of files. Empties `found`. */
 export function buildMediaIndex(path: string, found: ScanResult): number {
@@ -67,8 +67,8 @@ export function wordsOf({ title = "", artist = "", album = "" }: AudioTags = {})
 }
 
 /**
- * Sorts in natural order, then by folded name, name, system and folder. Of two files with one name in the API, the one
- * in the first root stays.
+ * Sorts in natural order, then by folded name, name, system, and folder in natural order. Of two files with one name in
+ * the API, the one in the first root stays.
  */
 function sortedFiles(found: ScanResult, folded: NameColumn): Uint32Array {
   const keys = new NameColumn();
@@ -94,11 +94,20 @@ function sortedFiles(found: ScanResult, folded: NameColumn): Uint32Array {
 /** Compares two files; zero means that they have the same name in the API. */
 function namesComparer({ names, systemOf, folderOf, systems, folders }: ScanResult) {
   const ids = systems.map(({ id }) => id);
-  const path = (file: number) => folders[folderOf.at(file)]?.path ?? "";
+  const places = placesOf(folders.map(({ path }) => readable(path)));
+  const place = (file: number) => places[folderOf.at(file)] ?? 0;
   return (a: number, b: number): number =>
     names.compare(a, b) ||
     byReadable(ids[systemOf.at(a)] ?? "", ids[systemOf.at(b)] ?? "") ||
-    byReadable(path(a), path(b));
+    place(a) - place(b);
+}
+
+/** The place of each path in the natural order of all paths. Equal paths have one place. */
+function placesOf(paths: readonly string[]): readonly number[] {
+  const keyed = [...new Set(paths)].map((path) => ({ path, key: naturalKey(Buffer.from(fold(path))) }));
+  keyed.sort((a, b) => Buffer.compare(a.key, b.key) || byReadable(a.path, b.path));
+  const placeOf = new Map(keyed.map(({ path }, place) => [path, place]));
+  return paths.map((path) => placeOf.get(path) ?? 0);
 }
 
 function* inOrder(found: ScanResult, order: Uint32Array): Generator<StoredFile> {

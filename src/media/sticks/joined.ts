@@ -137,8 +137,8 @@ export async function joinedAny(
 }
 
 /**
- * Folders in the natural order of their names. The folders of one path count as one. The result is undefined if no
- * library has an index.
+ * Folders in the natural order of their names, then of their paths. The folders of one path count as one. The result is
+ * undefined if no library has an index.
  */
 export async function joinedFolders(
   libraries: readonly Pick<MediaLibrary, "foldersNamed">[],
@@ -154,9 +154,13 @@ export async function joinedFolders(
   }
   const keyed = [...byPath].map(([path, one]) => ({
     one,
-    key: foldedKey({ name: basename(path), tie: path }),
+    path,
+    key: foldedKey({ name: basename(path), tie: "" }),
   }));
-  return keyed.sort((a, b) => compareKeys(a.key, b.key)).map(({ one }) => one);
+  const pathKey = (path: string) => foldedKey({ name: path, tie: path });
+  return keyed
+    .sort((a, b) => compareKeys(a.key, b.key) || compareKeys(pathKey(a.path), pathKey(b.path)))
+    .map(({ one }) => one);
 }
 
 /**

@@ -410,6 +410,7 @@ test("folders are found by each word of their own name, in any case, in natural 
     "Audio/Album 10/1.mp3",
     "Audio/Album 2/1.mp3",
     "Audio/Album 2/CD 1/1.mp3",
+    "Audio/Album 10/CD 1/1.mp3",
     "Audio/Others/Élan Album/1.mp3",
     "SNES/RPG/Game.sfc",
   ]);
@@ -421,11 +422,25 @@ test("folders are found by each word of their own name, in any case, in natural 
   expect(await found("ALBUM")).toEqual([
     "Audio/Album 2 3",
     "Audio/Album 3 1",
-    "Audio/Album 10 1",
+    "Audio/Album 10 2",
     "Audio/Others/Élan Album 1",
   ]);
   expect(await found("album elan")).toEqual(["Audio/Others/Élan Album 1"]);
+  expect(await found("cd")).toEqual(["Audio/Album 2/CD 1 1", "Audio/Album 10/CD 1 1"]);
   // Only a folder above the album has the word.
   expect(await found("others album")).toEqual([]);
   expect(await found("rpg")).toEqual(["SNES/RPG 1"]);
+});
+
+test("files of one name are in the natural order of their folders", async () => {
+  const songs = ["2/1", "10/1", "1/11", "1/9", "01/1", "1/1"].map((path) => `Audio/Disc ${path}.mp3`);
+  await using trial = await trialWith(songs);
+  const { results } = trial.media.search({ query: "1", systems: [], maxResults: 10 });
+  expect(results.map(({ path }) => path)).toEqual([
+    "Audio/Disc 01/1.mp3",
+    "Audio/Disc 1/1.mp3",
+    "Audio/Disc 2/1.mp3",
+    "Audio/Disc 10/1.mp3",
+    "Audio/Disc 1/11.mp3",
+  ]);
 });
