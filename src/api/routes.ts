@@ -4,6 +4,7 @@ import type { Audit } from "../core/audit.ts";
 import { ServiceError } from "../core/errors.ts";
 import { messageBytesMax } from "../core/limits.ts";
 import { allows } from "../core/rights.ts";
+import { printable } from "../core/text.ts";
 import { mayListen } from "./admission/access.ts";
 import type { PoolMember, RemoteLimits } from "./admission/connection-pool.ts";
 import type { MaybeResponse } from "./admission/listeners.ts";
@@ -214,10 +215,10 @@ function noRoom(audit: Audit, address: string): Response {
   });
 }
 
-/** Only callers on the device get the reasons, because anyone may ask. */
+/** Only callers on the device get the reasons, in one line, because anyone may ask. */
 async function healthResponse(services: Services, { access }: Visit): Promise<Response> {
   const health = await services.health();
   if (health.status === "ok") return new Response("OK");
   const reasons = health.checks.flatMap(({ ok, reason }) => (ok ? [] : [reason ?? ""]));
-  return sentence(503, access === "device" ? reasons.join("; ") : "degraded");
+  return sentence(503, access === "device" ? printable(reasons.join("; ")) : "degraded");
 }

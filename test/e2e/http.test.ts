@@ -94,6 +94,16 @@ test("the heartbeat and health answer over HTTP", async () => {
   expect([health.status, await health.text()]).toEqual([200, "OK"]);
 });
 
+test("the reason of a fault is one line, whatever the name of the folder is", async () => {
+  await using other = await makePlace(`${noReaders}[systems]\nroot_folders = ["/none\\nhere\\u202e"]\n`);
+  await using _running = await startTapdeck(other);
+  const health = await fetch(`http://127.0.0.1:${other.port}/health`);
+  expect([health.status, await health.text()]).toEqual([
+    503,
+    "no media are at /none\\u{a}here\\u{202e}: the folder is missing or empty, or its drive is not plugged in\n",
+  ]);
+});
+
 test("a foreign Host, and a foreign Origin, are refused on every path", async () => {
   const foreign = [
     "evil.example",
