@@ -20,6 +20,7 @@
  * - A chip that loses its power while it waits for a tag stays silent: the driver queries it twice a second.
  * - The chip waits for one kind of target at a time. The driver lets it wait for type A, and looks for a FeliCa twice a
  * second.
+ * - Of two tags in the field, each search lists the one that is not active. The driver lists the known one by its UID.
  * - A MIFARE Classic falls silent at a wrong key and must be selected again (MF1S50YYX, 10.1).
  * - A plain Ultralight stops listening at GET_VERSION (MF0ICU1, 7.3) and must be selected again.
  * - An earlier run that was killed leaves the chip at the raised rate: both rates are tried.

@@ -4,7 +4,7 @@
  */
 import { assert } from "../../src/core/errors.ts";
 import type { ChipCaller } from "../pn532/chip.ts";
-import { channelTo, listOneOf, recheckRetries, targetIn } from "../pn532/pn532-field.ts";
+import { channelTo, listOneLike, recheckRetries, targetIn } from "../pn532/pn532-field.ts";
 import {
   acrBuzzer,
   acrPolling,
@@ -53,17 +53,22 @@ interface AcrFieldOptions {
 export function acrField({ send, slot, whileIdle }: AcrFieldOptions): Field {
   const chip = tunnelTo(send);
 
-  const listOne = async (kind: Target["kind"], signal: AbortSignal) => {
-    const answer = await chip.call(listOneOf[kind], signal);
-    // Some readers report an empty field by the same error as a dead chip, so the chip must answer another command.
-    if (answer.length === 0) await chip.call(getFirmwareVersion, signal);
-    return targetIn(kind, answer);
-  };
+  const listOne = (kind: Target["kind"], signal: AbortSignal, like?: Target) =>
+    listOneLike(
+      async (command) => {
+        const answer = await chip.call(command, signal);
+        // Some readers report an empty field by the same error as a dead chip, so the chip must answer another command.
+        if (answer.length === 0) await chip.call(getFirmwareVersion, signal);
+        return targetIn(kind, answer);
+      },
+      kind,
+      like,
+    );
   const list: Field["list"] = async (signal, like) => {
     const target =
       like === undefined
         ? ((await listOne("type-a", signal)) ?? (await listOne("felica", signal)))
-        : await listOne(like.kind, signal);
+        : await listOne(like.kind, signal, like);
     return target && channelTo(chip, target);
   };
   const liesThere = async (signal: AbortSignal) => {

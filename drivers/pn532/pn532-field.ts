@@ -14,6 +14,7 @@ import {
   type ListedTypeA,
   listOneFelica,
   listOneTypeA,
+  listThisTypeA,
   parseExchange,
   parseFelicaTarget,
   parseTypeATarget,
@@ -39,7 +40,9 @@ export function fieldOf(chip: Chip, clock: Clock): Field {
     async list(signal, like) {
       if (waited) await chip.call(setMaxRetries(recheckRetries), signal);
       waited = false;
-      const target = await listOne(chip, like?.kind ?? "type-a", signal);
+      const listed = async (command: Uint8Array) =>
+        targetIn(like?.kind ?? "type-a", await chip.call(command, signal));
+      const target = await listOneLike(listed, like?.kind ?? "type-a", like);
       return target && channelTo(chip, target);
     },
     async wait(signal) {
@@ -64,7 +67,7 @@ async function nextTarget(chip: Chip, clock: Clock, signal: AbortSignal): Promis
 /** Looks for a FeliCa, because the chip waits for one kind of target at a time. */
 async function lookForFelica(chip: Chip, signal: AbortSignal): Promise<Target | undefined> {
   await chip.call(setMaxRetries(oneRound), signal);
-  const found = await listOne(chip, "felica", signal);
+  const found = targetIn("felica", await chip.call(listOneFelica, signal));
   if (found === undefined) await chip.call(setMaxRetries(foreverRetries), signal);
   return found;
 }
@@ -79,23 +82,28 @@ async function stopWaiting(chip: Chip, signal: AbortSignal): Promise<Uint8Array 
 // The time for a listing. A present target is listed within some 10 ms, and counts as gone after this time.
 const relistMs = 100;
 
-/** A target of this kind; undefined if there is none. */
-async function listOne(
-  chip: ChipCaller,
+/**
+ * A target of this kind, preferably `like`; undefined if there is none. `listed` returns the target that a command lists. The
+ * chip's search makes the active tag silent, and then lists the tag beside it. That tag must not take its place.
+ */
+export async function listOneLike(
+  listed: (command: Uint8Array) => Promise<Target | undefined>,
   kind: Target["kind"],
-  signal: AbortSignal,
+  like?: Target,
 ): Promise<Target | undefined> {
-  return targetIn(kind, await chip.call(listOneOf[kind], signal));
+  const found = await listed(listOneOf[kind]);
+  if (found === undefined || like?.kind !== "type-a" || isSameTarget(found, like)) return found;
+  return (await listed(listThisTypeA(like.uid))) ?? listed(listOneOf[kind]);
 }
 
-/** Selects the target again. Resolves with false if the target is gone, or another one lies on the reader. */
+/** Selects the target again. Resolves with false if the target is gone. */
 async function isTargetThere(chip: ChipCaller, target: Target, signal: AbortSignal): Promise<boolean> {
-  const answer = await chip.callFor(listOneOf[target.kind], relistMs, signal);
-  if (answer === undefined) {
-    await chip.abort();
-    return false;
-  }
-  const found = targetIn(target.kind, answer);
+  const listed = async (command: Uint8Array) => {
+    const answer = await chip.callFor(command, relistMs, signal);
+    if (answer === undefined) await chip.abort();
+    return answer && targetIn(target.kind, answer);
+  };
+  const found = await listOneLike(listed, target.kind, target);
   return found !== undefined && isSameTarget(found, target);
 }
 

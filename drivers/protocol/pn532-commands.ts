@@ -2,6 +2,8 @@
  * Commands of the PN532 and their answers (UM0701-02, section 7). A command's payload begins with TFI D4 and its code;
  * the answer's with D5 and the code plus one.
  */
+
+import { uidPartsOf } from "./type-a-frame.ts";
 import { type PolledFelica, parsePolled } from "./type3-tag.ts";
 
 export const commandCodes = {
@@ -57,6 +59,12 @@ export function setSerialBaudRate(code: number): Uint8Array {
 
 /** Looks for one target of ISO/IEC 14443 type A at 106 kbit/s (section 7.3.5). */
 export const listOneTypeA: Uint8Array = command(commandCodes.inListPassiveTarget, 0x01, 0x00);
+
+/** Looks for the target of type A with this UID, before each of whose parts but the last the cascade tag stands (7.3.5). */
+export function listThisTypeA(uid: Uint8Array): Uint8Array {
+  const parts = uidPartsOf(uid).flatMap((part) => [...part.subarray(0, -1)]);
+  return Uint8Array.of(...listOneTypeA, ...parts);
+}
 
 /**
  * Looks for one FeliCa at 212 kbit/s, of any system, and asks for its system code (section 7.3.5). The payload is that

@@ -2,7 +2,7 @@
  * The radio side of the emulated chip: the tags in the field and the targets among them. It returns the result of an
  * exchange with a target, and its time.
  */
-import { crcA, type EmulatedTag, type TagAnswer } from "./type-a.ts";
+import { crcA, type EmulatedTag, shortFrameBits, type TagAnswer, wupa } from "./type-a.ts";
 
 /** The time that the radio side takes, in milliseconds. */
 export interface RadioTiming {
@@ -54,14 +54,16 @@ export interface EmulatedField {
   put(tag: EmulatedTag): void;
   take(tag?: EmulatedTag): void;
   /**
-   * Activates up to `targetsMax` tags of this technology that `wanted` accepts, and makes them the targets. From now on
-   * the field uses this technology, and tags of other technologies receive nothing.
+   * Looks for tags of this technology in at most `rounds` rounds, activates up to `targetsMax` that `isWanted` accepts, and
+   * makes them the targets. The result also has the number of rounds without a tag. From now on the field uses this
+   * technology, and tags of other technologies receive nothing.
    */
   list(
     targetsMax: number,
     technology: Technology,
     isWanted: (tag: EmulatedTag) => boolean,
-  ): readonly EmulatedTag[];
+    rounds: number,
+  ): { readonly found: readonly EmulatedTag[]; readonly emptyRounds: number };
   /** Halts the present targets, which stay targets. The number 0 means all. */
   halt(number: number): void;
   forgetTargets(): void;
@@ -72,6 +74,7 @@ export interface EmulatedField {
 
 const tagsMax = 8; // More tags do not fit under one antenna.
 const crcBytes = 2;
+const roundsThatDiffer = 2;
 
 export function createField(radio: RadioTiming): EmulatedField {
   let tags: readonly EmulatedTag[] = [];
@@ -93,11 +96,21 @@ export function createField(radio: RadioTiming): EmulatedField {
       for (const leaving of tags) if (tag === undefined || leaving === tag) leaving.losePower();
       tags = tag === undefined ? [] : tags.filter((other) => other !== tag);
     },
-    list(targetsMax, spoken, isWanted) {
+    list(targetsMax, spoken, isWanted, rounds) {
       technology = spoken;
-      targets = tags.filter((tag) => technologyOf(tag) === technology && isWanted(tag)).slice(0, targetsMax);
-      for (const tag of targets) tag.select();
-      return targets;
+      const here = tags.filter((tag) => technologyOf(tag) === technology);
+      targets = [];
+      // After two rounds, each further one has the same result.
+      for (let emptyRounds = 0; emptyRounds < Math.min(rounds, roundsThatDiffer); emptyRounds++) {
+        // An active tag takes a WUPA for an error. It falls silent, and answers in the next round (14443-3, 6.3).
+        const answering = here.filter(({ felica, state }) => felica !== undefined || state !== "active");
+        for (const tag of here)
+          if (!answering.includes(tag)) tag.receive(Uint8Array.of(wupa), shortFrameBits);
+        targets = answering.filter(isWanted).slice(0, targetsMax);
+        for (const tag of targets) tag.select();
+        if (targets.length > 0) return { found: targets, emptyRounds };
+      }
+      return { found: [], emptyRounds: rounds };
     },
     halt(number) {
       for (const [index, tag] of targets.entries())

@@ -23,7 +23,8 @@ const shortFrameBits = 7;
 
 /**
  * InListPassiveTarget: MaxTg, BrTy, data. The chip polls for tags for MxRtyPassiveActivation + 1 rounds. An active tag
- * is found again, and polling loops rely on that: the chip wakes it by WUPA in each round.
+ * is found again, and polling loops rely on that: the first round makes it fall silent, and the second one wakes it. A
+ * tag beside it answers in the first round.
  */
 export function listTargets({ memory, field, radio }: ChipParts, data: Uint8Array): Outcome {
   const [targetsMax = 0, modulation = 0xff] = data;
@@ -35,18 +36,25 @@ export function listTargets({ memory, field, radio }: ChipParts, data: Uint8Arra
   memory.registers.set(registerAt.bitFraming, 0);
   const payload = data.subarray(2);
   if (isFelica && payload.length < 5) return undefined;
-  const found = isFelica
-    ? field.list(targetsMax, "felica", (tag) => hasSystem(tag, payload))
+  const rounds =
+    memory.activationRetries === forEver ? Number.POSITIVE_INFINITY : memory.activationRetries + 1;
+  const { found, emptyRounds } = isFelica
+    ? field.list(targetsMax, "felica", (tag) => hasSystem(tag, payload), rounds)
     : modulation === typeA
-      ? field.list(targetsMax, "type-a", isWanted(payload))
-      : [];
-  if (found.length === 0) return { waitMs: roundsMs(memory.activationRetries, radio.roundMs), data: [0] };
+      ? field.list(targetsMax, "type-a", isWanted(payload), rounds)
+      : { found: [], emptyRounds: rounds };
+  if (found.length === 0) {
+    // Without an end there is no answer, even if a round takes no time.
+    const waitMs = rounds === Number.POSITIVE_INFINITY ? rounds : rounds * radio.roundMs;
+    return { waitMs, data: [0] };
+  }
   const withAts = (memory.parameters & automaticRats) !== 0;
   const targets = found.flatMap((tag, index) => [
     index + 1,
     ...(isFelica ? felicaData(tag, payload) : targetData(tag, withAts)),
   ]);
-  return { data: [found.length, ...targets], afterMs: radio.activationMs * found.length };
+  const afterMs = radio.roundMs * emptyRounds + radio.activationMs * found.length;
+  return { data: [found.length, ...targets], afterMs };
 }
 
 /**
@@ -66,7 +74,7 @@ export function autoPoll({ memory, field, radio }: ChipParts, data: Uint8Array):
     const pollMs = radio.waits ? period * 150 * types.length : 0;
     return { waitMs: polls === forEver ? Number.POSITIVE_INFINITY : polls * pollMs, data: [0] };
   }
-  field.list(1, tag.felica === undefined ? "type-a" : "felica", (other) => other === tag);
+  field.list(1, tag.felica === undefined ? "type-a" : "felica", (other) => other === tag, 2);
   const withAts = (memory.parameters & automaticRats) !== 0;
   const target = [1, ...(tag.felica === undefined ? targetData(tag, withAts) : felicaData(tag, anyPoll))];
   return { data: [1, typeOf(tag) ?? 0, target.length, ...target], afterMs: radio.activationMs };
@@ -130,9 +138,10 @@ function withoutCrc(data: Uint8Array): Uint8Array {
   return data.length > 2 && sameBytes(data.subarray(-2), crcA(body)) ? body : data;
 }
 
-/** Accepts all tags, or the one with the wanted UID. A UID of seven bytes comes with its cascade tag. */
+/** Accepts all tags, or the one with the wanted UID. A UID of several parts comes with its cascade tags. */
 function isWanted(data: Uint8Array): (tag: EmulatedTag) => boolean {
-  const uid = data.length === 8 && data[0] === 0x88 ? data.subarray(1) : data;
+  const cascadeTagsAt = data.length === 12 ? [0, 4] : data.length === 8 ? [0] : [];
+  const uid = data.filter((_, at) => !cascadeTagsAt.includes(at));
   return (tag) => uid.length === 0 || sameBytes(tag.uid, uid);
 }
 
@@ -158,10 +167,6 @@ function felicaData(
     ...(request === 0x01 ? [code >> 8, code & 0xff] : []),
   ];
   return [told.length + 1, ...told];
-}
-
-function roundsMs(retries: number, roundMs: number): number {
-  return retries === forEver ? Number.POSITIVE_INFINITY : (retries + 1) * roundMs;
 }
 
 /** SENS_RES, SEL_RES, UID with its length, ATS with its length, which counts itself. */

@@ -75,8 +75,8 @@ interface TypeAOptions extends TypeAIdentity {
 
 const cascadeTag = 0x88;
 const reqa = 0x26;
-const wupa = 0x52;
-const shortFrameBits = 7;
+export const wupa = 0x52;
+export const shortFrameBits = 7;
 const hlta = 0x50;
 const sakUidNotComplete = 0x04;
 const levels: readonly number[] = [0x93, 0x95, 0x97];

@@ -9,7 +9,7 @@ import {
   parseApdu,
   pcscReadBinary,
 } from "../../../drivers/protocol/apdu.ts";
-import { samNormalMode } from "../../../drivers/protocol/pn532-commands.ts";
+import { commandCodes, samNormalMode } from "../../../drivers/protocol/pn532-commands.ts";
 import { ServiceError } from "../../../src/core/errors.ts";
 import { createApduReader } from "../../emulators/ccid-apdus.ts";
 import type { CcidFaults, Cure } from "../../emulators/ccid-faults.ts";
@@ -253,6 +253,22 @@ test("an early firmware, whose answers must be fetched, is read the same", () =>
     const long = "x".repeat(120);
     reader.put(card(long));
     await sees(`04a1b2c3d4e5f6 ${long}`);
+  }));
+
+test("a tag that is laid beside another one does not take its place", () =>
+  withCcid({}, async ({ reader, states, sees }) => {
+    const first = card("one");
+    reader.put(first);
+    await sees(one);
+    let lists = 0;
+    reader.onCommand(({ data }) => {
+      if (data[6] === commandCodes.inListPassiveTarget) lists += 1;
+    });
+    reader.put(card("two", otherUid));
+    await eventually(() => expect(lists).toBeGreaterThan(8));
+    expect(states.filter((state) => state !== "")).toEqual([one]);
+    reader.take(first);
+    await sees(two);
   }));
 
 test("the buzzer sounds where the settings say so, and follows them", async () => {

@@ -13,7 +13,12 @@ import { messageOf } from "../../../src/core/errors.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { Sighting } from "../../../src/core/token.ts";
 import type { ReaderSession } from "../../../src/readers/driver.ts";
-import { createClassicTag, createType2Tag } from "../../emulators/emulated-tags.ts";
+import {
+  createCardWithoutMessages,
+  createClassic,
+  createClassicTag,
+  createType2Tag,
+} from "../../emulators/emulated-tags.ts";
 import { createPn532Device } from "../../emulators/pn532-device.ts";
 import { unlessHeldUp } from "../../helpers/emulated.ts";
 import { createManualClock } from "../../helpers/manual-clock.ts";
@@ -256,6 +261,50 @@ test("two phones' made-up UIDs are one card only while it stays; a card that cha
     await session.close();
   } finally {
     await device.close();
+  }
+});
+
+test("two tags in the field took each other's place again and again, and neither could be written", async () => {
+  const make = [
+    () => createClassic("classic-1k", { uid: Uint8Array.fromHex("de4a1b7c"), text: "old" }),
+    () => createType2Tag("ntag213", { uid, text: "old" }),
+    () => createCardWithoutMessages(Uint8Array.fromHex("04a1b2c3d4e5f607b8c9"), Uint8Array.of(0x78)),
+  ] as const;
+  for (const [at, makeOther] of [make[1], make[2], make[0]].entries()) {
+    const device = createPn532Device({ timing: "none" });
+    const ending = new AbortController();
+    try {
+      const [tag, other] = [make[at]?.() ?? makeOther(), makeOther()];
+      device.put(tag);
+      const session = await pn532Uart.open(device.path, context, never);
+      const seen: string[] = [];
+      let reports = 0;
+      const watching = session.watch((present) => {
+        reports += 1;
+        const cards = present.map((card) => `${card.uid} ${card.text}`).join(", ");
+        if (seen.at(-1) !== cards) seen.push(cards);
+      }, ending.signal);
+      const first = `${tag.uid.toHex()} ${at === 2 ? "" : "old"}`;
+      await eventually(() => expect(seen).toEqual([first]));
+      device.put(other);
+      reports = 0;
+      await eventually(() => expect(reports).toBeGreaterThan(4));
+      expect(seen).toEqual([first]);
+      if (at !== 2) {
+        const claim = (hex: string) => hex === tag.uid.toHex();
+        await session.write?.({ text: "new", force: false, claim }, never);
+        await eventually(() => expect(seen.at(-1)).toBe(`${tag.uid.toHex()} new`));
+      }
+      const count = seen.length;
+      device.take(tag);
+      await eventually(() => expect(seen.at(-1)).toStartWith(other.uid.toHex()));
+      expect(seen.length).toBe(count + 1);
+      ending.abort(new Error("seen"));
+      await watching;
+      await session.close();
+    } finally {
+      await device.close();
+    }
   }
 });
 
