@@ -65,7 +65,9 @@ async function readMessage(opened: OpenFile): Promise<Uint8Array | undefined> {
   const file = new Uint8Array(fileBytes);
   let known = 0;
   for (let wanted = Math.min(firstReadBytes, fileBytes); known < wanted; ) {
-    const more = await readFile(opened, known, wanted - known);
+    const read = await readFile(opened, known, wanted - known);
+    // An app on a phone may have no bytes behind its message. A read of the length alone always ends before them.
+    const more = read === undefined && known === 0 ? await readFile(opened, 0, lengthBytes) : read;
     if (more === undefined) return undefined;
     file.set(more, known);
     known += more.length;

@@ -6,6 +6,7 @@ import { encodeTextMessage } from "../../drivers/protocol/ndef.ts";
 import {
   containerFile,
   encodeLength,
+  lengthIn,
   ndefApplication,
   paymentList,
 } from "../../drivers/protocol/type4-tag.ts";
@@ -27,6 +28,8 @@ export interface Type4Options {
   /** The version, 0x20 or 0x30. An extended file has a length of four bytes and needs 0x30. */
   readonly version?: number;
   readonly isExtended?: boolean;
+  /** The answer to a command that reads beyond the message, as apps on phones give it; the file's bytes if absent. */
+  readonly readsBeyond?: "fewer-bytes" | "wrong-length" | "no-such-offset";
   /** The ATS that is sent at selection, without the length byte. */
   readonly ats?: Uint8Array;
 }
@@ -94,7 +97,7 @@ function containerOf(
 function createFiles(
   file: Uint8Array,
   container: Uint8Array,
-  { readBytesMax = 59, writeBytesMax = 52, writeAccess = 0 }: Type4Options,
+  { readBytesMax = 59, writeBytesMax = 52, writeAccess = 0, isExtended = false, readsBeyond }: Type4Options,
 ) {
   let isSelected = false;
   let selected: Uint8Array | undefined;
@@ -118,6 +121,12 @@ function createFiles(
     if (selected === undefined) return status(0x6985);
     if (bytes > readBytesMax) return status(0x6700);
     if (offset + bytes > selected.length) return status(0x6b00);
+    const lengthBytes = isExtended ? 4 : 2;
+    const end = lengthBytes + lengthIn(file, lengthBytes);
+    if (selected === file && offset + bytes > end && readsBeyond !== undefined)
+      return readsBeyond === "fewer-bytes"
+        ? answer(file.slice(offset, end))
+        : status(readsBeyond === "wrong-length" ? 0x6c00 + Math.max(0, end - offset) : 0x6b00);
     return answer(selected.slice(offset, offset + bytes));
   };
   const update = (offset: number, bytes: Uint8Array): Understood => {

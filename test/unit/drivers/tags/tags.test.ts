@@ -516,6 +516,19 @@ describe("the kind of a tag, and why it has no text", () => {
   });
 });
 
+test.each(["fewer-bytes", "wrong-length", "no-such-offset"] as const)(
+  "an app on a phone that returns no bytes behind its message (%s) was unreadable",
+  async (readsBeyond) => {
+    const uid = Uint8Array.fromHex("08a1b2c3");
+    const ats = Uint8Array.of(0x78, 0x80, 0x70, 0x02);
+    for (const text of ["x", short, long])
+      for (const readBytesMax of [15, 59, 246]) {
+        const card = createType4Tag({ uid, ats, text, fileBytes: 512, readBytesMax, readsBeyond });
+        expect(await read(card)).toMatchObject({ type: "ISO14443-4", text });
+      }
+  },
+);
+
 describe("an exchange that fails once, whatever the chip calls that,", () => {
   for (const { name, make, expected } of otherTags) {
     test(`does not keep ${name} from being read`, async () => {
