@@ -20,6 +20,7 @@ import { ccidOut } from "../protocol/ccid.ts";
 import { chipToHost, commandCodes, getFirmwareVersion, setMaxRetries } from "../protocol/pn532-commands.ts";
 import type { Field } from "../tags/field-session.ts";
 import type { Target } from "../tags/tag-channel.ts";
+import { answerTimeoutMs } from "./exchange.ts";
 import type { CcidAnswer, Send } from "./order.ts";
 import type { CcidSlot } from "./slot.ts";
 
@@ -99,13 +100,17 @@ const aboutTags: readonly number[] = [
 
 /** Sends the chip's commands through the reader. `call` resolves with no bytes if the reader refused a command about a tag. */
 export function tunnelTo(send: Send): ChipCaller {
-  const call = async (command: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> => {
+  const call = async (command: Uint8Array, signal?: AbortSignal, waitMs = 0): Promise<Uint8Array> => {
     assert(command.length <= directBytesMax, "a command for the chip fits one APDU");
     const [, code = 0] = command;
     const accepts = (answer: CcidAnswer) => aboutTags.includes(code) || payloadOf(answer, code) !== undefined;
-    const waiting = fetchable(
-      await send({ type: ccidOut.block, data: directTransmit(command), accepts }, signal),
-    );
+    const order = {
+      type: ccidOut.block,
+      data: directTransmit(command),
+      timeoutMs: waitMs + answerTimeoutMs,
+      accepts,
+    };
+    const waiting = fetchable(await send(order, signal));
     const answer =
       typeof waiting === "number"
         ? await send({ type: ccidOut.block, data: getResponse(waiting), accepts }, signal)
@@ -115,8 +120,7 @@ export function tunnelTo(send: Send): ChipCaller {
   };
   return {
     call,
-    // The reader soon ends a listing by itself, so the time to wait is not needed.
-    callFor: (command, _waitMs, signal) => call(command, signal),
+    callFor: (command, waitMs, signal) => call(command, signal, waitMs),
     abort: async () => {},
   };
 }

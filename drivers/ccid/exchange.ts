@@ -21,7 +21,7 @@ import { type CcidOptions, createRecovery } from "./recovery.ts";
 // the machine busy.
 const sendTimeoutMs = 250;
 // The slowest exchange has three RF time-outs of 51 ms (PN532 UM0701-02, 7.3.1). The rest of this time is for a busy machine.
-const answerTimeoutMs = 500;
+export const answerTimeoutMs = 500;
 // At most this many answers to earlier commands are skipped. A reader that sends more of them in a row counts as broken.
 const straysMax = 16;
 

@@ -15,7 +15,7 @@ import {
 } from "../protocol/apdu.ts";
 import { ccidOut } from "../protocol/ccid.ts";
 import type { Field } from "../tags/field-session.ts";
-import { isSameTarget, type TagChannel, type Target } from "../tags/tag-channel.ts";
+import { cardAnswerMs, isSameTarget, type TagChannel, type Target } from "../tags/tag-channel.ts";
 import type { Send } from "./order.ts";
 import type { CcidSlot } from "./slot.ts";
 
@@ -50,7 +50,6 @@ export function pcscField(send: Send, slot: CcidSlot): Field {
 }
 
 const readBytes = 16;
-const cardTimeoutMs = 1500; // A card that computes may ask for more time (ISO/IEC 14443-4, 7.3).
 const sakOfProcessor = 0x20;
 const sakUnknown = 0x40; // A SAK that has no bit of a known family.
 const felicaCards: readonly number[] = [0xf011, 0xf012, 0x003b];
@@ -58,7 +57,7 @@ const uidLengths: readonly number[] = [4, 7, 10];
 
 /** Switches the slot on, and returns the card; undefined if no card with a UID answers. */
 async function activate(send: Send, signal: AbortSignal): Promise<Target | undefined> {
-  const { status, data: atr } = await send({ type: ccidOut.powerOn, timeoutMs: cardTimeoutMs }, signal);
+  const { status, data: atr } = await send({ type: ccidOut.powerOn, timeoutMs: cardAnswerMs }, signal);
   // Without a card, some readers report its absence and still send bytes.
   if (status.command !== "done" || status.card !== "active") return undefined;
   const uid = await ask(send, getUid, signal);
@@ -86,7 +85,7 @@ function pcscChannel(send: Send, target: Target): TagChannel {
       return (await ask(send, generalAuthenticate(block, key.kind), signal)) !== undefined;
     },
     async apdu(command, signal) {
-      const order = { type: ccidOut.block, data: command, timeoutMs: cardTimeoutMs };
+      const order = { type: ccidOut.block, data: command, timeoutMs: cardAnswerMs };
       const { status, data } = await send(order, signal);
       return status.command === "done" && data.length >= 2 ? data : undefined;
     },

@@ -22,7 +22,7 @@ import {
 } from "../protocol/pn532-commands.ts";
 import { pageBytes, tagCommands } from "../protocol/type2-tag.ts";
 import type { Field } from "../tags/field-session.ts";
-import { isSameTarget, type TagChannel, type Target, uidOf } from "../tags/tag-channel.ts";
+import { cardAnswerMs, isSameTarget, type TagChannel, type Target, uidOf } from "../tags/tag-channel.ts";
 import type { Chip, ChipCaller } from "./chip.ts";
 
 // The longest time until a dead chip is noticed, and until a FeliCa is found, because the chip itself waits for type A only.
@@ -136,6 +136,11 @@ function targetOf({ uid, atqa, sak, ats }: ListedTypeA): Target {
 export function channelTo(chip: ChipCaller, target: Target): TagChannel {
   const exchange = async (command: Uint8Array, signal: AbortSignal) =>
     parseExchange(await chip.call(command, signal));
+  const exchangeSlowly = async (command: Uint8Array, signal: AbortSignal) => {
+    const answer = await chip.callFor(command, cardAnswerMs, signal);
+    if (answer === undefined) await chip.abort();
+    return answer && parseExchange(answer);
+  };
   return {
     target,
     transceive: async (bytes, signal) => (await exchange(communicateThru(...bytes), signal))?.data,
@@ -151,13 +156,13 @@ export function channelTo(chip: ChipCaller, target: Target): TagChannel {
       return (await exchange(command, signal)) !== undefined;
     },
     async apdu(command, signal) {
-      let answer = await exchange(dataExchange(...command), signal);
+      let answer = await exchangeSlowly(dataExchange(...command), signal);
       let whole: Uint8Array = new Uint8Array();
       while (answer !== undefined) {
         whole = whole.length === 0 ? answer.data : Uint8Array.of(...whole, ...answer.data);
         if (!answer.hasMore) return whole;
         if (whole.length > apduBytesMax) return undefined;
-        answer = await exchange(dataExchange(), signal);
+        answer = await exchangeSlowly(dataExchange(), signal);
       }
       return undefined;
     },

@@ -74,6 +74,12 @@ export function tagOn(channel: TagChannel, signal: AbortSignal) {
   };
 }
 
+/**
+ * The time-out of an APDU, in milliseconds. A card that computes, and a phone that starts an app, ask for more time (ISO/IEC
+ * 14443-4, 7.3), which the chip of the reader grants. After a longer time the card is selected again.
+ */
+export const cardAnswerMs = 1500;
+
 export type TypeATarget = Extract<Target, { kind: "type-a" }>;
 export type FelicaTarget = Extract<Target, { kind: "felica" }>;
 

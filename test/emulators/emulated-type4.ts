@@ -30,6 +30,8 @@ export interface Type4Options {
   readonly isExtended?: boolean;
   /** The answer to a command that reads beyond the message, as apps on phones give it; the file's bytes if absent. */
   readonly readsBeyond?: "fewer-bytes" | "wrong-length" | "no-such-offset";
+  /** The time until the card answers to the selection of its application, in milliseconds, as on a phone that starts an app. */
+  readonly selectMs?: number;
   /** The ATS that is sent at selection, without the length byte. */
   readonly ats?: Uint8Array;
 }
@@ -94,11 +96,9 @@ function containerOf(
   return Uint8Array.of(0x00, body.length + 2, ...body);
 }
 
-function createFiles(
-  file: Uint8Array,
-  container: Uint8Array,
-  { readBytesMax = 59, writeBytesMax = 52, writeAccess = 0, isExtended = false, readsBeyond }: Type4Options,
-) {
+function createFiles(file: Uint8Array, container: Uint8Array, options: Type4Options) {
+  const { readBytesMax = 59, writeBytesMax = 52, writeAccess = 0 } = options;
+  const { isExtended = false, readsBeyond, selectMs = 0 } = options;
   let isSelected = false;
   let selected: Uint8Array | undefined;
   let tornBytes: number | undefined;
@@ -107,7 +107,7 @@ function createFiles(
     if (how === 0x04) {
       isSelected = sameBytes(name, ndefApplication);
       selected = undefined;
-      return status(isSelected ? 0x9000 : 0x6a82);
+      return status(isSelected ? 0x9000 : 0x6a82, selectMs);
     }
     const id = (name[0] ?? 0) * 256 + (name[1] ?? 0);
     const files: ReadonlyMap<number, Uint8Array> = new Map([
@@ -160,7 +160,7 @@ function answer(data: Uint8Array): Understood {
   return { answer: { kind: "frame", bytes: Uint8Array.of(...data, 0x90, 0x00), hasCrc: true }, fall: false };
 }
 
-function status(code: number): Understood {
+function status(code: number, workMs = 0): Understood {
   const bytes = Uint8Array.of(code >> 8, code & 0xff);
-  return { answer: { kind: "frame", bytes, hasCrc: true }, fall: false };
+  return { answer: { kind: "frame", bytes, hasCrc: true, workMs }, fall: false };
 }

@@ -18,6 +18,7 @@ import {
   createClassic,
   createClassicTag,
   createType2Tag,
+  createType4Tag,
 } from "../../emulators/emulated-tags.ts";
 import { createEmulatedChip, instantRadio } from "../../emulators/pn532-chip.ts";
 import { stepsIn, withCcid } from "../../helpers/ccid-bench.ts";
@@ -253,6 +254,14 @@ test("an early firmware, whose answers must be fetched, is read the same", () =>
     const long = "x".repeat(120);
     reader.put(card(long));
     await sees(`04a1b2c3d4e5f6 ${long}`);
+  }));
+
+test("a phone that starts its app for 0.9 s before it answers needs no recovery of the reader", () =>
+  withCcid({ timing: "real" }, async ({ reader, lines, sees }) => {
+    const ats = Uint8Array.of(0x78, 0x80, 0x70, 0x02);
+    reader.put(createType4Tag({ uid: Uint8Array.fromHex("08a1b2c3"), ats, text: "x", selectMs: 900 }));
+    await sees("08a1b2c3 x");
+    expect(stepsIn(lines)).toEqual([]);
   }));
 
 test("a tag that is laid beside another one does not take its place", () =>

@@ -18,6 +18,7 @@ import {
   createClassic,
   createClassicTag,
   createType2Tag,
+  createType4Tag,
 } from "../../emulators/emulated-tags.ts";
 import { createPn532Device } from "../../emulators/pn532-device.ts";
 import { unlessHeldUp } from "../../helpers/emulated.ts";
@@ -305,6 +306,19 @@ test("two tags in the field took each other's place again and again, and neither
     } finally {
       await device.close();
     }
+  }
+});
+
+test("a phone that starts its app for 0.9 s before it answers was a reader that failed", async () => {
+  const device = createPn532Device({ timing: "real" });
+  try {
+    const phone = { uid: Uint8Array.fromHex("08a1b2c3"), ats: Uint8Array.of(0x78, 0x80, 0x70, 0x02) };
+    device.put(createType4Tag({ ...phone, text: "x", selectMs: 900 }));
+    const session = await pn532Uart.open(device.path, context, never);
+    expect(await firstCard(session)).toMatchObject({ type: "ISO14443-4", text: "x" });
+    await session.close();
+  } finally {
+    await device.close();
   }
 });
 
