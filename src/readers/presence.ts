@@ -6,6 +6,7 @@
  *   report with a new tag        added at once; tags that were leaving are removed at once
  *   report without a known tag   it is leaving: removed after `removalDebounceMs`, unless it is seen again
  *   fault of the reader          nothing leaves until the next report
+ *   a phone with another UID     the same tag, if it has the same text
  *   a tag is written             it stays the same tag with any new text; a tag that was added for a write is never reported
  */
 
@@ -82,7 +83,15 @@ function stay(tag: HeldTag): void {
 
 // A card with another text is a new token, even without a removal.
 function isSame(tag: HeldTag, sighting: Sighting): boolean {
-  return tag.uid === sighting.uid && (tag.written || tag.sighting?.text === sighting.text);
+  const hasSameText = tag.sighting?.text === sighting.text;
+  if (tag.uid === sighting.uid) return tag.written || hasSameText;
+  // Cards without a text are distinguished by their UIDs alone.
+  return hasSameText && sighting.text !== "" && isMadeUp(tag.uid) && isMadeUp(sighting.uid);
+}
+
+/** True for a UID of four bytes that begins with 08. A phone makes up another one after each loss of the field (ISO/IEC 14443-3, 6.5.4). */
+function isMadeUp(uid: string): boolean {
+  return uid.length === 8 && uid.startsWith("08");
 }
 
 function partition<T>(

@@ -38,6 +38,38 @@ test("a card that is lost for less than the debounce never left", () => {
   expect(events).toEqual(["+04aa"]);
 });
 
+test("a phone that is lost for a moment made up another UID, and launched twice", () => {
+  const { clock, events, presence } = watched();
+  const phone = (uid: string, text: string) => ({ ...card(uid, text), type: "ISO14443-4" as const });
+  presence.see([phone("08aaaaaa", "game")]);
+  presence.see([]);
+  clock.advance(removalDebounceMs - 1);
+  presence.see([phone("08bbbbbb", "game")]);
+  // A fault of the reader is no removal, whatever UID the phone has after it.
+  presence.hold();
+  presence.see([phone("08cccccc", "game")]);
+  expect(events).toEqual(["+08aaaaaagame"]);
+  // Another text is another card. Without a text the UID is all that distinguishes two cards.
+  presence.see([phone("08dddddd", "film")]);
+  presence.see([phone("08eeeeee", "")]);
+  presence.see([phone("08ffffff", "")]);
+  presence.see([]);
+  clock.advance(removalDebounceMs);
+  expect(events.slice(1)).toEqual([
+    "-08aaaaaagame",
+    "+08ddddddfilm",
+    "-08ddddddfilm",
+    "+08eeeeee",
+    "-08eeeeee",
+    "+08ffffff",
+    "-08ffffff",
+  ]);
+  // A UID of seven bytes may begin with 08, and is not made up.
+  presence.see([card("08aaaaaaaaaaaa", "game")]);
+  presence.see([card("08bbbbbbbbbbbb", "game")]);
+  expect(events.slice(-2)).toEqual(["-08aaaaaaaaaaaagame", "+08bbbbbbbbbbbbgame"]);
+});
+
 test("a card that stays away leaves once, and comes back as a new token", () => {
   const { clock, events, presence } = watched();
   presence.see([a]);
