@@ -27,6 +27,8 @@ export interface TagVersion {
   readonly family: "NTAG" | "Ultralight";
   /** The number of all pages of the tag, configuration included. */
   readonly pages: number;
+  /** True if the tag does not know FAST_READ, or perhaps does not. */
+  readonly lacksFastRead?: true;
 }
 
 /**
@@ -34,10 +36,13 @@ export interface TagVersion {
  * size, protocol.
  */
 export function parseVersion(answer: Uint8Array): TagVersion | undefined {
-  const pages = chips.get(answer[6] ?? 0)?.pages;
-  if (answer.length !== 8 || pages === undefined) return undefined;
-  if (answer[2] !== 0x03 && answer[2] !== 0x04) return undefined;
-  return { family: answer[2] === 0x04 ? "NTAG" : "Ultralight", pages };
+  const [, , product = 0, , major = 0, , size = 0] = answer;
+  if (answer.length !== 8 || (product !== 0x03 && product !== 0x04)) return undefined;
+  const family = product === 0x04 ? "NTAG" : "Ultralight";
+  if (size === smallSize && major === 0x02)
+    return { family, pages: smallChips[family].pages, lacksFastRead: true };
+  const pages = chips.get(size)?.pages;
+  return pages === undefined ? undefined : { family, pages };
 }
 
 export type TagContent =
@@ -113,6 +118,15 @@ const chips: ReadonlyMap<number, ChipLayout> = new Map([
   [0x13, { pages: 231, areaBytes: 872, dynamicLock: { page: 0xe2, pagesPerBit: 16 }, configPage: 0xe3 }], // NTAG216
 ]);
 /**
+ * The chips with the storage size of an NTAG210 and the major version 02 (NT2L1001, 9.5; MF0UN). They have no configuration,
+ * and few READs read all of their memory, so FAST_READ is not needed.
+ */
+const smallSize = 0x0b;
+const smallChips: Readonly<Record<TagVersion["family"], ChipLayout>> = {
+  NTAG: { pages: 16, areaBytes: 48 }, // NTAG 210u
+  Ultralight: { pages: 14, areaBytes: 40 }, // Ultralight Nano
+};
+/**
  * An Ultralight C and an NTAG203 report no version, so the size of their data area identifies them. The latter has no page
  * for AUTH0, and refuses to read it (MF0ICU2, 7.5; NTAG203, 8.5).
  */
@@ -131,10 +145,12 @@ const smallestAreaBytes = 48; // The size of the data area of an Ultralight, whi
 
 /** Without a version the container decides on the kind of tag. A tag without a container counts as an Ultralight. */
 export function layoutOf(version: TagVersion | undefined, container: Uint8Array): Type2Layout {
-  const known = chips.values().find(({ pages }) => pages === version?.pages);
+  const known = [...chips.values(), ...Object.values(smallChips)].find(
+    ({ pages }) => pages === version?.pages,
+  );
   if (known !== undefined) {
-    const { pages: _, ...layout } = known;
-    const end = layout.dynamicLock?.page ?? layout.configPage ?? firstAreaPage;
+    const { pages, ...layout } = known;
+    const end = layout.dynamicLock?.page ?? layout.configPage ?? pages;
     return { ...layout, areaBytesMax: (end - firstAreaPage) * pageBytes };
   }
   const told = isFormatted(container) ? (container[2] ?? 0) * 8 : smallestAreaBytes;

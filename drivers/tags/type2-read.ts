@@ -22,8 +22,6 @@ export interface VersionedTag {
   readonly tag: Tag;
   /** The version of the tag; undefined if it reports none. */
   readonly version: TagVersion | undefined;
-  /** True if the version is guessed by the capability container. A copy of an NTAG may not know FAST_READ. */
-  readonly isGuessed?: boolean;
 }
 
 interface Reading extends VersionedTag {
@@ -167,7 +165,10 @@ export async function askVersion(tag: Tag): Promise<TagVersion | undefined> {
   return answer === undefined ? undefined : parseVersion(answer);
 }
 
-/** Guesses the version if the reader cannot send the command, or the tag does not answer it, as copies of NTAGs do not. */
+/**
+ * Guesses the version if the reader cannot send the command, or the tag does not answer it, as copies of NTAGs do not. Such
+ * a copy does not know FAST_READ either.
+ */
 export async function guessVersion(tag: Tag): Promise<TagVersion | undefined> {
   const container = await tag.read(firstPage);
   return container === undefined ? undefined : versionBy(container, tag);
@@ -192,18 +193,24 @@ const ntagsBySize: ReadonlyMap<
     readonly mark?: { readonly page: number; readonly at: number; readonly value: number };
   }
 > = new Map([
-  [0x12, { version: { family: "NTAG", pages: 45 }, mark: { page: 0x28, at: 3, value: 0xbd } }],
-  [0x3e, { version: { family: "NTAG", pages: 135 } }],
-  [0x6d, { version: { family: "NTAG", pages: 231 } }],
+  [
+    0x12,
+    {
+      version: { family: "NTAG", pages: 45, lacksFastRead: true },
+      mark: { page: 0x28, at: 3, value: 0xbd },
+    },
+  ],
+  [0x3e, { version: { family: "NTAG", pages: 135, lacksFastRead: true } }],
+  [0x6d, { version: { family: "NTAG", pages: 231, lacksFastRead: true } }],
 ]);
 
 /** Reads at least one page from `from` on, and up to `wanted` if one command can read them; undefined if that failed. */
 export async function readSome(
-  { tag, version, isGuessed = false }: VersionedTag,
+  { tag, version }: VersionedTag,
   from: number,
   wanted: number,
 ): Promise<Uint8Array | undefined> {
-  if (version === undefined || isGuessed || tag.transceive === undefined) {
+  if (version === undefined || version.lacksFastRead === true || tag.transceive === undefined) {
     const read = await tag.read(from);
     return read?.length === readBytes ? read.subarray(0, wanted * pageBytes) : undefined;
   }

@@ -22,8 +22,7 @@ const headerPages = 4;
 
 /** Writes `message`, and resolves once it was read back equal. `force` replaces data that is not ours. */
 export async function writeType2(tag: Tag, message: Uint8Array, force: boolean): Promise<void> {
-  const asked = await askedOf(tag);
-  const image = await imageOf(asked);
+  const { asked, image } = await imageOf(await askedOf(tag));
   if (!force && (await isToy(asked, image))) throw refusals.lego();
   const plan = planWrite(image, message, force);
   if (plan.kind === "too-small") throw tooSmall(plan.bytesMissing);
@@ -69,12 +68,21 @@ async function askedOf(tag: Tag): Promise<VersionedTag> {
     if (version !== undefined) return { tag, version };
     if (!(await tag.reselect())) throw taken();
     // An NTAG rarely loses two answers in a row, so this is a plain Ultralight or a copy of an NTAG, which never answer.
-    if (tries === 2) return { tag, version: await guessVersion(tag), isGuessed: true };
+    if (tries === 2) return { tag, version: await guessVersion(tag) };
   }
 }
 
-async function imageOf(asked: VersionedTag): Promise<Type2Image> {
-  const header = await readMemory(asked, 0, headerPages);
+/** The memory of the tag, and its version, which says how it was read. */
+async function imageOf(
+  first: VersionedTag,
+): Promise<{ readonly asked: VersionedTag; readonly image: Type2Image }> {
+  let asked = first;
+  let header = await readMemory(asked, 0, headerPages);
+  // A copy of an NTAG may report its version and not know FAST_READ.
+  if (header === undefined && first.version !== undefined) {
+    asked = { ...first, version: { ...first.version, lacksFastRead: true } };
+    header = await readMemory(asked, 0, headerPages);
+  }
   if (header === undefined) throw unreadable(asked);
   const container = header.subarray(3 * pageBytes);
   const layout = layoutOf(asked.version, container);
@@ -85,12 +93,13 @@ async function imageOf(asked: VersionedTag): Promise<Type2Image> {
   const locks = layout.dynamicLock && (await readMemory(asked, layout.dynamicLock.page, 1));
   const config = layout.configPage === undefined ? undefined : await readMemory(asked, layout.configPage, 1);
   const auth0 = config?.[layout.auth0At ?? 3];
-  return {
+  const image = {
     layout,
     memory: Uint8Array.of(...header, ...area),
     ...(locks === undefined ? {} : { dynamicLocks: locks }),
     ...(auth0 === undefined ? {} : { firstProtectedPage: auth0 }),
   };
+  return { asked, image };
 }
 
 function unreadable({ version }: VersionedTag): Error {

@@ -25,6 +25,8 @@ interface Type2Options {
   readonly message?: Uint8Array;
   /** True for a copy of the chip that knows neither GET_VERSION nor FAST_READ. */
   readonly isCopy?: boolean;
+  /** True for a copy of the chip that reports the version and does not know FAST_READ. */
+  readonly lacksFastRead?: boolean;
 }
 
 const shortBlockBytesMax = 254; // FF announces a length of two more bytes (Type 2 Tag 1.1, 2.3).
@@ -42,11 +44,12 @@ export function tagMessageBytesMax(kind: Type2Kind): number {
 /** Makes a tag of this kind; without a message it is in its factory state. Refuses a message that does not fit. */
 export function createType2Tag(
   kind: Type2Kind,
-  { uid, text, uri, message, isCopy = false }: Type2Options,
+  { uid, text, uri, message, isCopy = false, lacksFastRead = false }: Type2Options,
 ): TearableTag {
   assert(uid.length === 7, "a Type 2 tag has a UID of 7 bytes");
   const { version, ...rest }: Type2Sheet = type2Sheets[kind];
-  const sheet = isCopy || version === undefined ? rest : { ...rest, version };
+  const told = isCopy || version === undefined ? rest : { ...rest, version };
+  const sheet = lacksFastRead ? { ...told, knowsFastRead: false as const } : told;
   const memory = freshMemory(sheet, uid);
   const content = message ?? (text !== undefined ? encodeTextMessage(text) : uri && encodeUriMessage(uri));
   if (content !== undefined && content !== "") {

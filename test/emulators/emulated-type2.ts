@@ -88,6 +88,7 @@ export function createType2Commands(sheet: Type2Sheet, memory: Uint8Array) {
         case tagCommands.getVersion:
           return data(Uint8Array.from(sheet.version));
         case tagCommands.fastRead:
+          if (sheet.knowsFastRead === false) return refused;
           if (first > second || second >= readable()) return refused;
           return data(masked(sheet, memory).slice(first * pageBytes, (second + 1) * pageBytes));
         case passwordAuth:
@@ -208,6 +209,8 @@ export interface Type2Sheet {
   readonly leadingBlocks: readonly number[];
   /** The answer to GET_VERSION; absent if neither that command nor FAST_READ is known. */
   readonly version?: readonly number[];
+  /** False if the tag reports a version, and does not know FAST_READ. */
+  readonly knowsFastRead?: false;
   readonly dynamicLock?: DynamicLock;
   /** The page of CFG0. CFG1, PWD and PACK follow it. */
   readonly configPage?: number;
@@ -251,6 +254,16 @@ export const type2Sheets = {
     keyGuard: { page: 0x2a, readablePages: 44 },
     counters: [],
   },
+  // NT2L1001, rev 3.0: no dynamic lock bits and no configuration. That the chip refuses FAST_READ is an assumption.
+  ntag210u: {
+    pages: 16,
+    areaBytes: 48,
+    comesFormatted: true,
+    leadingBlocks: [],
+    version: [0x00, 0x04, 0x04, 0x01, 0x02, 0x00, 0x0b, 0x03],
+    knowsFastRead: false,
+    counters: [],
+  },
   ntag213: {
     pages: 45,
     areaBytes: 144,
@@ -290,6 +303,7 @@ export const type2Kinds: readonly Type2Kind[] = [
   "ultralight-ev1",
   "ultralight-ev1-128",
   "ultralight-c",
+  "ntag210u",
   "ntag213",
   "ntag215",
   "ntag216",

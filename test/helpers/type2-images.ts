@@ -7,6 +7,7 @@ import type { Type2Kind } from "../emulators/emulated-tags.ts";
 const versions: Readonly<Partial<Record<Type2Kind, string>>> = {
   "ultralight-ev1": "0004030101000b03",
   "ultralight-ev1-128": "0004030101000e03",
+  ntag210u: "0004040102000b03",
   ntag213: "0004040201000f03",
   ntag215: "0004040201001103",
   ntag216: "0004040201001303",
@@ -19,6 +20,7 @@ export const roomBytes: Readonly<Record<Type2Kind, number>> = {
   "ultralight-ev1-128": 128,
   // An unformatted Ultralight C reports no size, and counts as an Ultralight.
   "ultralight-c": 48,
+  ntag210u: 48,
   ntag213: 139,
   ntag215: 496,
   ntag216: 872,

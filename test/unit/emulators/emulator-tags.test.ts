@@ -61,6 +61,7 @@ test("a plain Ultralight says nothing to GET_VERSION, the others tell theirs", (
     "0004030101000b03",
     "0004030101000e03",
     "silence",
+    "0004040102000b03",
     "0004040201000f03",
     "0004040201001103",
     "0004040201001303",

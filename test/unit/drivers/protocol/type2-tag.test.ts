@@ -164,6 +164,9 @@ test("GET_VERSION tells family and pages, and what is unknown or of another leng
   expect(version("0004040201001303")).toEqual({ family: "NTAG", pages: 231 });
   expect(version("0004030101000b03")).toEqual({ family: "Ultralight", pages: 20 });
   expect(version("0004030101000e03")).toEqual({ family: "Ultralight", pages: 41 });
+  // NT2L1001 rev 3.0 and MF0UN rev 3.2 have the storage size of larger chips.
+  expect(version("0004040102000b03")).toEqual({ family: "NTAG", pages: 16, lacksFastRead: true });
+  expect(version("0004030102000b03")).toEqual({ family: "Ultralight", pages: 14, lacksFastRead: true });
   for (const hex of [
     "",
     "00",
