@@ -11,7 +11,7 @@ import {
   parseApdu,
   pcscReadBinary,
   pcscUpdateBinary,
-  sakByCard,
+  sakOfCard,
 } from "../protocol/apdu.ts";
 import { ccidOut } from "../protocol/ccid.ts";
 import type { Field } from "../tags/field-session.ts";
@@ -66,7 +66,7 @@ async function activate(send: Send, signal: AbortSignal): Promise<Target | undef
   if (card?.kind === "storage" && felicaCards.includes(card.card) && uid.length === 8)
     return { kind: "felica", idm: uid, pmm: new Uint8Array() };
   if (!uidLengths.includes(uid.length)) return undefined;
-  if (card?.kind === "storage") return { kind: "type-a", uid, sak: sakByCard.get(card.card) ?? sakUnknown };
+  if (card?.kind === "storage") return { kind: "type-a", uid, sak: sakOfCard(card.card) ?? sakUnknown };
   const historicalBytes = card?.historicalBytes ?? new Uint8Array();
   return { kind: "type-a", uid, sak: sakOfProcessor, historicalBytes };
 }

@@ -130,8 +130,17 @@ export function cardKindOf(atr: Uint8Array): CardKind | undefined {
   return { kind: "storage", card: (historicalBytes[9] ?? 0) * 256 + (historicalBytes[10] ?? 0) };
 }
 
-/** The SAK of a storage card by its name, for cards whose memory is known (AN10833, section 3). */
-export const sakByCard: ReadonlyMap<number, number> = new Map([
+/**
+ * The SAK of a storage card by its name, for cards whose memory is known (AN10833, section 3). For other cards, readers of
+ * ACS have the name FF with the SAK after it (ACR1281U, PICC interface, 1.1). Undefined for a card that is neither, and for
+ * a SAK of 14443-4, whose card is no storage card.
+ */
+export function sakOfCard(card: number): number | undefined {
+  const sak = card & 0xff;
+  return sakByCard.get(card) ?? (card >> 8 === 0xff && (sak & 0x20) === 0 ? sak : undefined);
+}
+
+const sakByCard: ReadonlyMap<number, number> = new Map([
   [0x0001, 0x08],
   [0x0002, 0x18],
   [0x0003, 0x00],

@@ -212,9 +212,9 @@ const cardNames: ReadonlyMap<number, number> = new Map([
   [0x18, 0x0002],
 ]);
 
-/** The answer to reset of a card (PC/SC part 3, 3.1.3.2.3). */
+/** The answer to reset of a card (PC/SC part 3, 3.1.3.2.3). A card without a name has FF and its SAK (ACR1281U, PICC interface, 1.1). */
 function answerToReset({ sak, ats }: ListedTypeA): Uint8Array {
-  const name = cardNames.get(sak) ?? 0;
+  const name = cardNames.get(sak) ?? 0xff00 + sak;
   const [format = 0] = ats;
   const historical =
     (sak & 0x20) !== 0

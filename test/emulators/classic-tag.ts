@@ -48,13 +48,18 @@ interface ClassicOptions {
    * its factory state.
    */
   readonly text?: string;
+  /** The SAK of another maker's chip; that of the kind if absent. */
+  readonly sak?: number;
 }
 
 const transportTrailer = Uint8Array.fromHex("ffffffffffffff078069ffffffffffff");
 const writeMs = 4.6; // The time of a write: two programming cycles of 2.3 ms (MF1S50YYX, table 18: acknowledge time-outs).
 
-export function createClassic(kind: ClassicKind, { uid, text }: ClassicOptions): TearableTag {
-  const { sectors, sak, atqa } = classicKinds[kind];
+export function createClassic(
+  kind: ClassicKind,
+  { uid, text, sak = classicKinds[kind].sak }: ClassicOptions,
+): TearableTag {
+  const { sectors, atqa } = classicKinds[kind];
   const memory = factoryMemory(sectors, uid, sak, atqa);
   if (text !== undefined) format(memory, sectors, text);
   const card = createCard(memory, sectors);

@@ -368,6 +368,15 @@ describe("any other contactless reader", () => {
       await sees("de4a1b7c another text");
     }));
 
+  test("knew a Classic of another maker, for which it has no name but the SAK, by its UID only", () =>
+    withCcid(plain, async ({ reader, session, last, sees }) => {
+      reader.put(createClassic("classic-1k", { uid: shortUid, text: "one", sak: 0x88 }));
+      await sees("de4a1b7c one");
+      expect(last()?.[0]?.type).toBe("MIFARE");
+      await session.write?.({ text: "two", force: false, claim: () => true }, never);
+      await sees("de4a1b7c two");
+    }));
+
   test("is heard in its second slot, where the first is for contact cards, and brought back there", () =>
     withCcid(
       { ...plain, slot: 1, ids: { productId: "2224", product: "ACR1281 1S Dual Reader" } },
