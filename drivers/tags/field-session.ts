@@ -5,6 +5,7 @@
 import { type Clock, sleep } from "../../src/core/clock.ts";
 import { assert, ServiceError } from "../../src/core/errors.ts";
 import { toHex } from "../../src/core/hex.ts";
+import type { Sighting } from "../../src/core/token.ts";
 import {
   type DriverContext,
   type ReaderSession,
@@ -56,6 +57,10 @@ export function createFieldSession(
 // The interval of looks at a present tag. Two looks may fail before a card counts as removed.
 const recheckMs = removalDebounceMs / 3;
 
+// A tag that is laid down slowly is selected before the field is strong enough for its memory. It is read again at this
+// many looks.
+const rereadsMax = 5;
+
 /** A reader's field. Both functions reject with `reader-gone` if the reader fails. */
 export interface Field {
   /** The present tag, selected; undefined if there is none. With `like`, only targets of the same kind need to be listed. */
@@ -90,7 +95,7 @@ async function watchField(watched: Watched, report: Report, signal: AbortSignal)
     tag =
       sighting === undefined
         ? await field.list(signal, tag.target)
-        : await stayWith(watched, tag, () => report([sighting]), signal);
+        : await stayWith(watched, tag, sighting, report, signal);
     if (tag === undefined) report([]);
   }
 }
@@ -99,10 +104,12 @@ async function watchField(watched: Watched, report: Report, signal: AbortSignal)
 async function stayWith(
   { field, clock, orders }: Watched,
   { target }: TagChannel,
-  seenAgain: () => void,
+  first: Sighting,
+  report: Report,
   signal: AbortSignal,
 ): Promise<TagChannel | undefined> {
-  for (;;) {
+  let sighting = first;
+  for (let looks = 1; ; looks++) {
     await sleep(clock, recheckMs, signal);
     const found = await field.list(signal, target);
     if (found === undefined || !isSameTarget(found.target, target)) return found;
@@ -111,8 +118,15 @@ async function stayWith(
       await carryOut(found, order, signal);
       return field.list(signal, found.target);
     }
-    seenAgain();
+    // A phone has another UID now.
+    if (looks <= rereadsMax && isUnread(sighting))
+      sighting = { ...((await readTag(found, signal)) ?? sighting), uid: sighting.uid };
+    report([sighting]);
   }
+}
+
+function isUnread({ problem }: Sighting): boolean {
+  return problem === "unreadable" || problem === "locked";
 }
 
 /** Writes, and settles the order. Rejects if the watch must also end. */

@@ -322,6 +322,36 @@ test("a phone that starts its app for 0.9 s before it answers was a reader that 
   }
 });
 
+test("a tag that was laid down slowly, and could not be read at first, stayed unreadable while it lay there", async () => {
+  const tags = [
+    createClassic("classic-1k", { uid: Uint8Array.fromHex("de4a1b7c"), text: "x" }),
+    createType2Tag("ntag215", { uid, text: "x" }),
+    createType4Tag({ uid, text: "x" }),
+  ];
+  for (const tag of tags) {
+    const device = createPn532Device({ timing: "none" });
+    const ending = new AbortController();
+    try {
+      const session = await pn532Uart.open(device.path, context, never);
+      device.faults.failExchanges(Array<number>(tag.sak === 0x08 ? 7 : 12).fill(0x01));
+      device.put(tag);
+      const seen: string[] = [];
+      const watching = session.watch((present) => {
+        const now = present.map(({ uid, text, problem = "none" }) => `${uid} ${text} ${problem}`).join(", ");
+        if (seen.at(-1) !== now && now !== "") seen.push(now);
+      }, ending.signal);
+      await eventually(() => expect(seen.at(-1)).toBe(`${tag.uid.toHex()} x none`));
+      expect(seen.length).toBe(2);
+      expect(seen[0]).toMatch(/ (locked|unreadable)$/);
+      ending.abort(new Error("seen"));
+      await watching;
+      await session.close();
+    } finally {
+      await device.close();
+    }
+  }
+});
+
 test("an exchange that the chip fails, by whatever status, is tried again, and the tag is read", async () => {
   const device = createPn532Device({ timing: "none" });
   try {
