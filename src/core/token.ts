@@ -50,3 +50,11 @@ export function mappingTypeOf(name: (typeof mappingTypeNames)[number]): MappingT
 export function normalizeUid(uid: string): string {
   return uid.replace(/[\s:]/g, "").toLowerCase();
 }
+
+/**
+ * True for a UID of four bytes that begins with 08. A phone makes up another one after each loss of the field (ISO/IEC 14443-3,
+ * 6.5.4).
+ */
+export function isMadeUp(uid: string): boolean {
+  return uid.length === 8 && uid.startsWith("08");
+}

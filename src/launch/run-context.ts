@@ -2,7 +2,7 @@
 import type { Log } from "../core/log.ts";
 import type { ActiveMedia, StartedMedia } from "../core/media.ts";
 import { allows, type Requester } from "../core/rights.ts";
-import { normalizeUid, type TagProblem, type Token, type TokenParams } from "../core/token.ts";
+import { isMadeUp, normalizeUid, type TagProblem, type Token, type TokenParams } from "../core/token.ts";
 import type { ScriptOrigin } from "../script/command.ts";
 
 export interface LaunchSource {
@@ -43,9 +43,14 @@ export function mayLaunch(requester: Requester | undefined): boolean {
   return requester === undefined || allows(requester.grant(), "play");
 }
 
-/** Identifies a card: equal for each tap of it on any reader, and different after it was rewritten. */
+/**
+ * Identifies a card: equal for each tap of it on any reader, and different after it was rewritten. A phone is identified by
+ * its text, because it makes up its UID.
+ */
 export function cardOf({ uid, text, data }: TokenParams): string {
-  return JSON.stringify([normalizeUid(uid), text, uid === "" && text === "" ? data : ""]);
+  const known = normalizeUid(uid);
+  const lasting = isMadeUp(known) && text !== "" ? "08" : known;
+  return JSON.stringify([lasting, text, uid === "" && text === "" ? data : ""]);
 }
 
 interface TapEnd {

@@ -15,7 +15,7 @@ import { type Clock, rfc3339 } from "../core/clock.ts";
 import { tokensPerReaderMax } from "../core/limits.ts";
 import { withoutSecrets } from "../core/pairing-link.ts";
 import type { Requester } from "../core/rights.ts";
-import type { Sighting, Token, TokenParams } from "../core/token.ts";
+import { isMadeUp, type Sighting, type Token, type TokenParams } from "../core/token.ts";
 import { removalDebounceMs } from "./driver.ts";
 
 export type Presence = ReturnType<typeof createPresence>;
@@ -87,11 +87,6 @@ function isSame(tag: HeldTag, sighting: Sighting): boolean {
   if (tag.uid === sighting.uid) return tag.written || hasSameText;
   // Cards without a text are distinguished by their UIDs alone.
   return hasSameText && sighting.text !== "" && isMadeUp(tag.uid) && isMadeUp(sighting.uid);
-}
-
-/** True for a UID of four bytes that begins with 08. A phone makes up another one after each loss of the field (ISO/IEC 14443-3, 6.5.4). */
-function isMadeUp(uid: string): boolean {
-  return uid.length === 8 && uid.startsWith("08");
 }
 
 function partition<T>(

@@ -486,6 +486,50 @@ test("a card that is put back in hold mode has a line in the log, too", () => {
   expect(lines).toEqual([`warn  launch: nothing started error="${why}" uid=04aa reader=api`]);
 });
 
+test("a phone that is put back in hold mode made up another UID, and was launched again", () => {
+  const bus = createBus(silentLog);
+  const [launched, clock]: [string[], ReturnType<typeof createManualClock>] = [[], createManualClock()];
+  let stops = 0;
+  let starter: string | undefined;
+  using _launching = createTapRules({
+    bus,
+    clock,
+    log: silentLog,
+    readers: { ...on, insertModeExitDelay: 2 },
+    elapsedMs: clock.now,
+    launchQueue: {
+      ...noPauses,
+      launch: ({ uid }) => void launched.push(uid),
+      stopMedia() {
+        stops += 1;
+      },
+      cardOfMedia: () => starter,
+      isLaunching: () => false,
+    },
+  });
+  const phone = (uid: string, text = "game") =>
+    ({ type: "ISO14443-4", uid, text, data: "", scanTime: "", readerId: "" }) as const;
+  bus.emit("tokens.added", phone("08aaaaaa"));
+  starter = cardOf(phone("08aaaaaa"));
+  bus.emit("media.started", { ...media, systemId: "SNES" });
+  bus.emit("tokens.removed", phone("08aaaaaa"));
+  clock.advance(1000);
+  bus.emit("tokens.added", phone("08bbbbbb"));
+  clock.advance(60_000);
+  expect([launched, stops]).toEqual([["08aaaaaa"], 0]);
+  bus.emit("tokens.removed", phone("08bbbbbb"));
+  clock.advance(2000);
+  expect(stops).toBe(1);
+  // Without a text only the UID distinguishes two cards, and a UID of seven bytes is not made up.
+  const cards = [
+    phone("08aaaaaa", ""),
+    phone("08bbbbbb", ""),
+    phone("08aaaaaaaaaaaa"),
+    phone("08bbbbbbbbbbbb"),
+  ];
+  expect(new Set(cards.map(cardOf)).size).toBe(4);
+});
+
 test("a card counts as one of a reader of the device, unless the API laid it there", () => {
   const bus = createBus(silentLog);
   const said: string[] = [];
