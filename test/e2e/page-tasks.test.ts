@@ -158,6 +158,8 @@ async function showNow({ page }: Home): Promise<void> {
     });
     await page.locator("main:not([aria-busy])").waitFor();
     await page.locator('nav a[href="#now"][aria-current=page]').waitFor();
+    // A task that failed may have left its search, and every later one would fail as well.
+    if ((await search.inputValue()) !== "") await search.fill("");
     expect(await search.inputValue()).toBe("");
   });
 }
@@ -197,16 +199,23 @@ function remote(page: Page): Hand {
   };
   const walkTo = async (control: Locator) => {
     await control.waitFor();
-    const tried = await page.evaluateHandle(() => new WeakMap<Element, string[]>());
+    const pressed: string[] = [];
+    const noneTried = () => page.evaluateHandle(() => new WeakMap<Element, string[]>());
+    let tried = await noneTried();
     const nameOf = (one: Locator) => one.evaluate((element) => element.outerHTML.slice(0, 120));
     for (let left = keysMax; ; left--) {
       const key = await control.evaluate(nextKey, tried);
       if (key === "there") return;
-      if (key === "none" || left === 0) {
+      // Results that arrive during the walk replace rows, and a key that led nowhere may lead on.
+      if (key === "none") tried = await noneTried();
+      if (left === 0) {
         const from = await nameOf(page.locator(":focus"));
-        throw new Error(`arrow keys do not lead from ${from} to ${await nameOf(control)}`);
+        const way = pressed.join(" ");
+        throw new Error(`arrow keys do not lead from ${from} to ${await nameOf(control)}: ${way}`);
       }
+      if (key === "none") continue;
       await press(key);
+      pressed.push(`${key} ${(await nameOf(page.locator(":focus"))).slice(0, 60)}`);
     }
   };
   return {
