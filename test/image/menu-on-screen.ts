@@ -38,13 +38,6 @@ export async function startPad(board: Board): Promise<void> {
   await until("the controller", async () => Number(await board.shell(heard)) > 0);
 }
 
-/** The menu closes its devices while media play, and opens them a moment after. */
-export async function untilMenuHears(board: Board): Promise<void> {
-  const node = "$(grep -A 4 Xbox /proc/bus/input/devices | grep -o 'event[0-9]*' | head -n 1)";
-  const holders = `for one in $(pidof tapdeck); do ls -l /proc/$one/fd | grep -c "/${node}$" || true; done`;
-  await until("the menu to hear the controller", async () => /[1-9]/.test(await board.shell(holders)));
-}
-
 async function tell(board: Board, lines: readonly string[]): Promise<void> {
   await board.shell(`(${lines.map((line) => `echo ${line}`).join("; ")}) >/run/buttons`);
 }
@@ -72,6 +65,18 @@ export async function tap(board: Board, ...keys: readonly (number | Arrow)[]): P
     });
     await board.shell(`(${commands.join("; ")}) >/run/buttons`);
   }
+}
+
+/**
+ * Opens the menu by an arrow. The menu hears no key until a moment after the media, so the arrow is pressed until the menu
+ * is there. In an open menu it leads nowhere from the first tile.
+ */
+export async function openMenu(board: Board): Promise<void> {
+  const isThere = isMenuAt(0);
+  await until("the menu", async () => {
+    await tap(board, "left");
+    return isThere(await board.picture());
+  });
 }
 
 /** Whether the menu is shown, with a whole border around this tile or key, and none around the others of `count`. */

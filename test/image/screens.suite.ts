@@ -22,11 +22,11 @@ import {
   isMenuAt,
   levelIn,
   makePad,
+  openMenu,
   press,
   release,
   startPad,
   tap,
-  untilMenuHears,
 } from "./menu-on-screen.ts";
 import {
   type Color,
@@ -347,8 +347,7 @@ test(
 test(
   "a controller opens the menu, its arrows choose at once, and a list of it starts what was played before",
   async () => {
-    await untilMenuHears(board);
-    await tap(board, button.south);
+    await openMenu(board);
     await shows("menu", isMenuAt(0), hasNoText);
     const from = performance.now();
     await tap(board, "right");
@@ -363,8 +362,7 @@ test(
     await shows("still-by-menu", isFull(turquoise), hasNoText);
     await client.call("stop");
     await shows("ready-after-menu", isReady(), hasNoText);
-    await untilMenuHears(board);
-    await tap(board, button.south);
+    await openMenu(board);
     await shows("menu-again", isMenuAt(0), hasNoText);
     await tap(board, "right", "right", "right", button.south);
     // A bar that is drawn to a half would be a lower level.
